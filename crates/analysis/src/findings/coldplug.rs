@@ -3,6 +3,7 @@
 
 use super::found::{Found, Scope};
 use super::modules::{is_alone, linking_of_all};
+use super::processes::lived;
 use super::scripts::{code, is_run, names, place, stops};
 use super::text::coldplug as text;
 use super::units::started;
@@ -10,26 +11,45 @@ use super::view::{View, transfer};
 use record::Nanos;
 
 /// What `mdev -s` takes, in instructions: 49.2 ms at 500 MIPS on a board of few devices
-/// (`lab classics devtmpfs`).
+/// (52.8 ms in `lab classics udev`, with the mount).
 const MDEV_WORK: u64 = 24_600_000;
 
-/// What udev takes to make the nodes of a board: 1,015 ms on a SAMA5D3 of 536 MHz
-/// (Opdenacker, Embedded Linux Conference, 2014), an instruction a cycle.
-const UDEV_WORK: u64 = 544_000_000;
+/// The programs of udev that a script waits for.
+const UDEV: [&str; 4] = ["udevadm", "udevsettle", "udevstart", "udevtrigger"];
 
 /// The line by which a kernel says that it makes the nodes itself.
 pub(super) const DEVTMPFS: &str = "devtmpfs: initialized";
 
-/// The command of a line that makes device nodes, and its work.
-fn maker(line: &str) -> Option<(&'static str, u64)> {
+/// A command that makes device nodes, or asks udev to.
+struct Maker {
+    command: &'static str,
+    /// The names of its processes.
+    programs: &'static [&'static str],
+    /// What it takes, in instructions; `None`: nobody knows without a record.
+    work: Option<u64>,
+}
+
+/// The command of a line that makes device nodes.
+fn maker(line: &str) -> Option<Maker> {
+    let udev = |command| Maker {
+        command,
+        programs: &UDEV,
+        work: None,
+    };
     let mut words = names(line);
     while let Some(word) = words.next() {
         match word {
-            "mdev" if words.clone().any(|w| w == "-s") => return Some(("mdev -s", MDEV_WORK)),
-            "udevadm" if words.clone().next() == Some("trigger") => {
-                return Some(("udevadm trigger", UDEV_WORK));
+            "mdev" if words.clone().any(|w| w == "-s") => {
+                return Some(Maker {
+                    command: "mdev -s",
+                    programs: &["mdev"],
+                    work: Some(MDEV_WORK),
+                });
             }
-            "udevtrigger" | "udevstart" => return Some(("udevtrigger", UDEV_WORK)),
+            "udevadm" if words.clone().next() == Some("trigger") => {
+                return Some(udev("udevadm trigger"));
+            }
+            "udevtrigger" | "udevstart" => return Some(udev("udevtrigger")),
             _ => {}
         }
     }
@@ -45,25 +65,35 @@ pub(super) fn of_scripts(view: &View<'_>) -> Option<Found> {
     if said.is_none() && built_in.is_none() {
         return None;
     }
-    let (path, offset, line, (command, work)) =
+    let (path, offset, line, maker) =
         tree.lines(|p| is_run(tree, p))
             .find_map(|(path, offset, line)| {
                 let found = code(line).and_then(maker)?;
                 (!stops(tree, path, offset)).then_some((path, offset, line, found))
             })?;
+    let found = Found::new()
+        .why(text::maker_why(maker.command))
+        .evidence([place(tree, path, offset, line)])
+        .evidence(said.map(|l| view.quote(&l)))
+        .scope(Scope::Unknown);
+    let ran = lived(view, |name| maker.programs.contains(&name));
+    if !ran.is_empty() {
+        let time = ran.iter().fold(Nanos::ZERO, |sum, (t, _)| sum + *t);
+        let seen = ran.iter().take(super::evidence::SHOWN).map(|(time, p)| {
+            let name = view.record.name(p.name);
+            view.evidence(text::ran(name, time), p.origin)
+        });
+        // On one processor, what ran meanwhile moves and does not go.
+        let low = if is_alone(view) { 0 } else { 50 };
+        return Some(found.evidence(seen).parts(time, low, 100, 100));
+    }
+    let Some(work) = maker.work else {
+        return Some(found);
+    };
     let speed = view.speed();
+    // The more devices, the more work: a PC has ten times as many as a board.
     let time = transfer(work, speed.rate);
-    let why = text::maker_why(command);
-    Some(
-        Found::new()
-            .why(why)
-            .evidence([place(tree, path, offset, line)])
-            .evidence(said.map(|l| view.quote(&l)))
-            // The more devices, the more work: a PC has ten times as many as a board.
-            .parts(time, 20, 100, 400)
-            .at_speed(speed)
-            .scope(Scope::Unknown),
-    )
+    Some(found.parts(time, 20, 100, 400).at_speed(speed))
 }
 
 /// The unit that asks the kernel for the events of all devices.
@@ -101,9 +131,10 @@ mod tests {
 
     #[test]
     fn a_maker_is_a_command() {
-        assert_eq!(maker("/sbin/mdev -s").map(|m| m.0), Some("mdev -s"));
+        let of = |line: &str| maker(line).map(|m| m.command);
+        assert_eq!(of("/sbin/mdev -s"), Some("mdev -s"));
         assert_eq!(
-            maker("a && udevadm trigger --action=add").map(|m| m.0),
+            of("a && udevadm trigger --action=add"),
             Some("udevadm trigger")
         );
         for no in [
@@ -112,7 +143,7 @@ mod tests {
             "echo /sbin/mdev >/proc/sys/kernel/hotplug",
             "",
         ] {
-            assert_eq!(maker(no), None, "{no}");
+            assert_eq!(of(no), None, "{no}");
         }
     }
 }

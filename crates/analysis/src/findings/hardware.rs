@@ -198,7 +198,6 @@ pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
                 super::probes::count(down.len(), "SATA port", "SATA ports"),
             ))
             .evidence([view.quote(first)])
-            .maybe_treatment(disabled(&down))
             .parts(time, 0, 40, 100)
             .within(time)
             .names(
@@ -208,17 +207,4 @@ pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
             )
             .scope(Scope::Unknown),
     )
-}
-
-/// The parameter that leaves these ports out: `ata3: SATA link down` is port 3 of
-/// `libata.force` (Documentation/admin-guide/kernel-parameters.txt).
-fn disabled(down: &[Line<'_>]) -> Option<String> {
-    let number = |l: &Line<'_>| {
-        let name = l.text.split(':').next()?;
-        let number = name.trim().strip_prefix("ata")?;
-        number.split('.').next()?.parse::<u32>().ok()
-    };
-    let ports: std::collections::BTreeSet<u32> = down.iter().filter_map(number).collect();
-    let words: Vec<String> = ports.iter().map(|n| format!("{n}:disable")).collect();
-    (!words.is_empty()).then(|| format!("cmdline+=libata.force={}", words.join(",")))
 }

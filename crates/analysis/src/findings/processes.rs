@@ -33,6 +33,18 @@ fn begun<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Process> {
     })
 }
 
+/// The programs of which `is` says so by their names, each with the time that it ran before
+/// first light; in the record's order.
+pub(super) fn lived<'a>(
+    view: &'a View<'_>,
+    is: impl Fn(&str) -> bool,
+) -> Vec<(Nanos, &'a Process)> {
+    let end = view.phases.end();
+    let named = begun(view).filter(|p| is(view.record.name(p.name)));
+    let each = named.filter_map(|p| Some((p.end?.min(end) - p.start?, p)));
+    each.filter(|(time, _)| *time > Nanos::ZERO).collect()
+}
+
 /// Processes that are forked in masses.
 pub(super) fn forks(view: &View<'_>) -> Option<Found> {
     let short: Vec<&Process> = begun(view)

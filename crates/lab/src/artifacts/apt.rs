@@ -53,6 +53,18 @@ impl Apt {
                 trouble: None,
             });
         }
+        Self::apart(architecture, folder, say)
+    }
+
+    /// The same with a root of its own in any case, in which nothing is installed.
+    ///
+    /// # Errors
+    /// If the folder cannot be created, or apt is missing.
+    pub fn apart(
+        architecture: &str,
+        folder: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Self, LabError> {
         for part in ["state", "lists/partial", "cache/archives/partial"] {
             let part = folder.join(part);
             fs::create_dir_all(&part).map_err(io_error(&part, "cannot be created"))?;
@@ -124,6 +136,34 @@ impl Apt {
             what: "apt-get download".into(),
             detail: "it downloaded no file".into(),
         })
+    }
+
+    /// Fetches `packages` and all that they depend on into the folder `to`, as an apt that
+    /// stands apart: gives their files, in the order of their names.
+    ///
+    /// # Errors
+    /// If one cannot be fetched.
+    pub fn download_all(&self, packages: &[String], to: &Path) -> Result<Vec<PathBuf>, LabError> {
+        let partial = to.join("partial");
+        fs::create_dir_all(&partial).map_err(io_error(&partial, "cannot be created"))?;
+        let archives = format!("Dir::Cache::archives={}", to.display());
+        let mut words = vec![
+            "install",
+            "--download-only",
+            "--yes",
+            "--no-install-recommends",
+        ];
+        words.extend(["-o", archives.as_str(), "-o", "Debug::NoLocking=1", "--"]);
+        words.extend(packages.iter().map(String::as_str));
+        self.get(&words, None)?;
+        let failed = || io_error(to, "cannot be listed");
+        let mut all = Vec::new();
+        for entry in fs::read_dir(to).map_err(failed())? {
+            all.push(entry.map_err(failed())?.path());
+        }
+        all.retain(|path| path.extension().is_some_and(|e| e == "deb"));
+        all.sort();
+        Ok(all)
     }
 
     fn get(&self, words: &[&str], folder: Option<&Path>) -> Result<(), LabError> {

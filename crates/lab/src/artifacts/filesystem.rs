@@ -5,8 +5,9 @@
 //! place. Tools that put chance into an image whatever they are told (`mkfs.ubifs`,
 //! `mkfs.xfs`, `mkfs.btrfs`, `mkfs.f2fs`) are run where there is none.
 
+use super::listing::listing;
 use super::tree::Tree;
-use super::{Cache, cramfs, ext4, hash_bytes};
+use super::{Cache, Programs, cramfs, ext4, hash_bytes, packages};
 use crate::error::{LabError, io_error};
 use crate::files::{HashedFile, read};
 use crate::tools::{FAKETIME, Tool, UNSHARE, find};
@@ -183,20 +184,24 @@ impl Form {
     }
 
     /// The image of `tree`, at least `mib` large if its form has room to spare:
-    /// from the cache, or made. `busybox` is the program of a tree that is a root.
+    /// from the cache, or made. `programs` are what a tree that is a root is filled with.
     ///
     /// # Errors
-    /// If the tool is missing, or fails.
+    /// If the tool is missing, or fails, or packages cannot be fetched.
     pub fn image(
         &self,
         cache: &Cache,
         tree: &Tree,
         mib: u32,
-        busybox: &Path,
+        programs: &Programs,
         say: &mut dyn FnMut(String),
     ) -> Result<HashedFile, LabError> {
-        let program = read(busybox)?;
-        let inputs = format!("{} {tree:?} {mib} {}", self.key(), hash_bytes(&program));
+        let program = read(&programs.busybox)?;
+        let packages = packages::get(cache, programs.architecture, &tree.packages, say)?;
+        let mut inputs = format!("{} {tree:?} {mib} {}", self.key(), hash_bytes(&program));
+        for package in &packages {
+            inputs.push_str(&package.file_name().unwrap_or_default().to_string_lossy());
+        }
         let file = cache.path(&format!("images/{}", hash_bytes(inputs.as_bytes())));
         if !file.is_file() {
             let making = cache.make("images")?;
@@ -207,8 +212,12 @@ impl Form {
             ));
             let (source, image) = (folder.join("tree"), folder.join("image"));
             fs::create_dir(&source).map_err(io_error(&source, "cannot be created"))?;
-            tree.make(&source, &program)?;
-            self.make(&source, &image, mib, tree.files)?;
+            tree.make(&source, &program, &packages)?;
+            let entries = match packages.is_empty() {
+                true => tree.files,
+                false => listing(&source)?.1,
+            };
+            self.make(&source, &image, mib, entries)?;
             let parent = file.parent().unwrap_or(folder);
             fs::create_dir_all(parent)
                 .and_then(|()| fs::rename(&image, &file))
@@ -483,7 +492,7 @@ mod tests {
                 let folder = tempfile::tempdir().unwrap();
                 let (source, image) = (folder.path().join("tree"), folder.path().join("image"));
                 std::fs::create_dir(&source).unwrap();
-                tree.make(&source, b"#!").unwrap();
+                tree.make(&source, b"#!", &[]).unwrap();
                 form.make(&source, &image, 0, tree.files).unwrap();
                 assert!(image.metadata().unwrap().len() > 4096, "{form}");
                 (folder, image)

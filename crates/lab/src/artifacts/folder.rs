@@ -1,6 +1,7 @@
 //! A root that is made of a folder of the user.
 
 use super::filesystem::Form;
+use super::listing::listing;
 use super::{Cache, hash_bytes};
 use crate::error::{LabError, io_error};
 use crate::files::{folder_within, read};
@@ -10,7 +11,7 @@ use rustix::io::Errno;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Filesystems of block devices that keep what is in any folder.
@@ -167,49 +168,6 @@ fn copy(folder: &Path, to: &Path) -> Result<(), LabError> {
         .args(["-a".as_ref(), folder.join(".").as_os_str(), to.as_os_str()])
         .run()
         .map(|_| ())
-}
-
-/// All that an image of `folder` depends on, and how many entries there are.
-fn listing(folder: &Path) -> Result<(String, u32), LabError> {
-    let mut text = String::new();
-    let mut entries = 0;
-    let mut open = vec![folder.to_owned()];
-    while let Some(next) = open.pop() {
-        let failed = || io_error(&next, "cannot be read");
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&next).map_err(failed())? {
-            names.push(entry.map_err(failed())?.path());
-        }
-        names.sort();
-        for path in names {
-            let failed = || io_error(&path, "cannot be read");
-            let about = fs::symlink_metadata(&path).map_err(failed())?;
-            let content = if about.is_dir() {
-                open.push(path.clone());
-                String::new()
-            } else if about.is_symlink() {
-                let target = fs::read_link(&path).map_err(failed())?;
-                target.to_string_lossy().into_owned()
-            } else if about.is_file() {
-                hash_bytes(&read(&path)?)
-            } else {
-                about.rdev().to_string()
-            };
-            let name = path.strip_prefix(folder).unwrap_or(&path);
-            // Writing into a string does not fail.
-            let _ = writeln!(
-                text,
-                "{name:?} {:o} {} {} {} {} {content}",
-                about.mode(),
-                about.uid(),
-                about.gid(),
-                about.nlink(),
-                about.mtime(),
-            );
-            entries += 1;
-        }
-    }
-    Ok((text, entries))
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ mod filesystem;
 mod folder;
 mod kernel;
 mod linux;
+mod listing;
+mod packages;
 mod root;
 mod tree;
 
@@ -25,6 +27,15 @@ pub use tree::Tree;
 
 use crate::error::LabError;
 use std::path::PathBuf;
+
+/// What trees are filled with.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// A static busybox.
+    pub busybox: PathBuf,
+    /// Debian's name of the architecture of it and of packages.
+    pub architecture: &'static str,
+}
 
 impl Cache {
     /// Debian's own kernel package for `arch` as it is: unpacked from the cache,
@@ -51,6 +62,21 @@ impl Cache {
         say: &mut dyn FnMut(String),
     ) -> Result<PathBuf, LabError> {
         busybox::get(self, architecture, say)
+    }
+
+    /// What trees of a machine of Debian's `architecture` are filled with.
+    ///
+    /// # Errors
+    /// If it has to be fetched and that fails.
+    pub fn programs(
+        &self,
+        architecture: &'static str,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Programs, LabError> {
+        Ok(Programs {
+            busybox: self.busybox(architecture, say)?,
+            architecture,
+        })
     }
 
     /// An ext4 image of a minimal Debian with systemd: from the cache, or made.

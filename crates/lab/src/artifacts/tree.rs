@@ -1,11 +1,14 @@
 //! Trees of files that are the same everywhere: what images are filled with.
 
 use crate::error::{LabError, io_error};
+use crate::tools::Tool;
+use crate::treated::treat_folder;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
+use treat::FileTreatment;
 
 /// What a tree holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
@@ -27,6 +30,13 @@ pub struct Tree {
     /// Places in a root that are links to its busybox: `sbin/getty`.
     #[serde(default)]
     pub applets: Vec<String>,
+    /// Debian's packages whose files are put into a root, with all that they depend on.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// What is done to a root when it is filled, in this order, as `firstlight treat`
+    /// does it to a folder.
+    #[serde(default)]
+    pub treatments: Vec<String>,
 }
 
 /// How many files lie in a folder.
@@ -56,12 +66,19 @@ impl Tree {
     /// # Errors
     /// A clause: what is wrong.
     pub fn check(&self) -> Result<(), String> {
-        let mut places = self.texts.keys().chain(&self.applets);
+        let more = self.packages.iter().chain(&self.treatments);
         if !self.root
-            && let Some(first) = places.next()
+            && let Some(first) = self.texts.keys().chain(&self.applets).chain(more).next()
         {
             return Err(format!("`{first}` needs a tree with `root = true`; add it"));
         }
+        if let Some(wrong) = self.packages.iter().find(|p| !is_package(p)) {
+            return Err(format!("`{wrong}` is no name of a Debian package"));
+        }
+        for treatment in &self.treatments {
+            FileTreatment::parse(treatment).map_err(|e| e.to_string())?;
+        }
+        let mut places = self.texts.keys().chain(&self.applets);
         let plain = |c: Component<'_>| matches!(c, Component::Normal(_));
         let wrong = |place: &&String| {
             place.is_empty() || *place == BUSYBOX || !Path::new(place).components().all(plain)
@@ -75,12 +92,23 @@ impl Tree {
         }
     }
 
-    /// Makes it in the empty folder `folder`, with `busybox` if it is a root.
+    /// Makes it in the empty folder `folder`, with `busybox` and the Debian packages in the
+    /// files `packages` if it is a root.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub fn make(&self, folder: &Path, busybox: &[u8]) -> Result<(), LabError> {
+    /// If it cannot be written, or a treatment cannot be applied.
+    pub fn make(
+        &self,
+        folder: &Path,
+        busybox: &[u8],
+        packages: &[PathBuf],
+    ) -> Result<(), LabError> {
         let failed = || io_error(folder, "cannot be filled");
+        for package in packages {
+            Tool::new("dpkg-deb", "dpkg", "unpack a package")
+                .args(["-x".as_ref(), package.as_os_str(), folder.as_os_str()])
+                .run()?;
+        }
         let mut words = Text::default();
         let each = (u64::from(self.kib) << 10) / u64::from(self.files.max(1));
         for i in 0..self.files {
@@ -118,8 +146,21 @@ impl Tree {
                 symlink(format!("{up}{BUSYBOX}"), place(name)?).map_err(failed())?;
             }
         }
-        Ok(())
+        let treatments = self.treatments.iter().map(|t| FileTreatment::parse(t));
+        let treatments = treatments.collect::<Result<Vec<_>, _>>();
+        treat_folder(
+            folder,
+            &treatments.map_err(|e| LabError::Bug { why: e.to_string() })?,
+        )
     }
+}
+
+/// Whether Debian could have a package of that name.
+fn is_package(name: &str) -> bool {
+    let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+-.".contains(&b);
+    name.len() >= 2
+        && name.bytes().all(legal)
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 /// Text by a fixed sequence of chance: xorshift64 (Marsaglia, 2003).
@@ -173,11 +214,12 @@ mod tests {
                 .map(|(name, text)| (name.to_owned(), text.to_owned()))
                 .into(),
             applets: vec!["bin/sh".into(), "usr/sbin/crond".into()],
+            ..Tree::default()
         };
         tree.check().unwrap();
         let make = || {
             let folder = tempfile::tempdir().unwrap();
-            tree.make(folder.path(), b"busybox").unwrap();
+            tree.make(folder.path(), b"busybox", &[]).unwrap();
             let mode = |name: &str| {
                 let about = std::fs::metadata(folder.path().join(name)).unwrap();
                 std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o777
@@ -206,6 +248,43 @@ mod tests {
     }
 
     #[test]
+    fn a_root_is_treated_and_nothing_is_kept_beside_it() {
+        let tree = Tree {
+            root: true,
+            texts: [
+                (
+                    "etc/init.d/rcS",
+                    "#!/bin/sh\nfor i in /etc/init.d/S??*; do\n$i start\ndone\n",
+                ),
+                ("etc/init.d/S01a", "#!/bin/sh\necho merged\n"),
+            ]
+            .map(|(name, text)| (name.to_owned(), text.to_owned()))
+            .into(),
+            applets: vec!["bin/sh".into()],
+            treatments: vec!["start-script=one".into()],
+            ..Tree::default()
+        };
+        tree.check().unwrap();
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("tree");
+        std::fs::create_dir(&folder).unwrap();
+        tree.make(&folder, b"busybox", &[]).unwrap();
+        let text = std::fs::read_to_string(folder.join("etc/init.d/rcS")).unwrap();
+        assert!(text.contains("echo merged"), "{text}");
+        assert_eq!(std::fs::read_dir(above.path()).unwrap().count(), 1);
+
+        // What changes nothing is a mistake.
+        let twice = Tree {
+            treatments: vec!["start-script=one".into(); 2],
+            ..tree
+        };
+        let other = above.path().join("other");
+        std::fs::create_dir(&other).unwrap();
+        let said = twice.make(&other, b"busybox", &[]).unwrap_err().to_string();
+        assert!(said.contains("already applied"), "{said}");
+    }
+
+    #[test]
     fn nothing_is_put_out_of_the_tree() {
         let of = |text: &str| toml::from_str::<Tree>(text).unwrap().check();
         for (text, found) in [
@@ -218,6 +297,9 @@ mod tests {
                 "`sbin/init`",
             ),
             ("applets = [\"bin/sh\"]", "a tree with `root = true`"),
+            ("packages = [\"lzop\"]", "a tree with `root = true`"),
+            ("root = true\npackages = [\"-o\"]", "`-o`"),
+            ("root = true\ntreatments = [\"x=y\"]", "x=y"),
         ] {
             let said = of(text).unwrap_err();
             assert!(said.contains(found), "{text}: {said}");

@@ -1,6 +1,7 @@
 //! The shape of a classic's file.
 
 use super::classic::{Classic, Method, Value};
+use super::run::RESET;
 use crate::artifacts::{Form, KernelConfig, Tree};
 use crate::error::LabError;
 use crate::experiment::Experiment;
@@ -9,7 +10,7 @@ use crate::workload::{Board, Image, ImageFrom, RootOn, Workload};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use toml::{Spanned, Table};
-use treat::FileTreatment;
+use treat::{BootSpec, CommandLine, FileTreatment, Treatment};
 
 /// The version of the format that this program reads.
 const VERSION: u32 = 1;
@@ -40,8 +41,8 @@ struct ValueFile {
     published_ms: Option<f64>,
     case: Option<String>,
     minus: Option<String>,
-    #[serde(default = "begin")]
-    from: String,
+    /// Of a workload the mark `begin`, of an experiment `reset`, unless it says otherwise.
+    from: Option<String>,
     #[serde(default = "done")]
     to: String,
     /// Whether the ratios of those after it are to this one.
@@ -49,10 +50,6 @@ struct ValueFile {
     baseline: bool,
     /// What is not the same as in the published measurement.
     partial: Option<String>,
-}
-
-fn begin() -> String {
-    "begin".into()
 }
 
 fn done() -> String {
@@ -67,6 +64,9 @@ struct WorkloadFile {
     cpu_shift: Option<u8>,
     #[serde(default)]
     cmdline: Vec<String>,
+    /// What is done to the command line.
+    #[serde(default)]
+    treatments: Vec<String>,
     #[serde(default)]
     kernel: Vec<String>,
     #[serde(default)]
@@ -79,6 +79,9 @@ struct WorkloadFile {
     carried: Vec<String>,
     #[serde(default)]
     image: Vec<ImageFile>,
+    /// What is done to the trees of images that are roots.
+    #[serde(default)]
+    root_treatments: Vec<String>,
     #[serde(default)]
     initramfs: Vec<String>,
     #[serde(default)]
@@ -154,6 +157,10 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
         }
         _ => return Err(at(0, "expected either `workload` or `experiment`".into())),
     };
+    let begin = match method {
+        Method::Workload { .. } => "begin",
+        Method::Experiment(_) => RESET,
+    };
     let mut baseline = 0;
     let values = file.value.into_iter().enumerate().map(|(i, v)| {
         if v.baseline {
@@ -164,7 +171,7 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
             published_ms: v.published_ms,
             case: v.case,
             minus: v.minus,
-            from: v.from,
+            from: v.from.unwrap_or_else(|| begin.to_owned()),
             to: v.to,
             baseline,
             partial: v.partial,
@@ -184,6 +191,30 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
 fn treatments(texts: &[String]) -> Result<Vec<FileTreatment>, String> {
     let all = texts.iter().map(|t| FileTreatment::parse(t));
     all.collect::<Result<_, _>>().map_err(|e| e.to_string())
+}
+
+/// A command line with what is done to it, word by word.
+fn treated(words: Vec<String>, treatments: &[String]) -> Result<Vec<String>, String> {
+    if treatments.is_empty() {
+        return Ok(words);
+    }
+    let mut spec = BootSpec {
+        cmdline: CommandLine::parse(&words.join(" ")).map_err(|e| e.to_string())?,
+        ..BootSpec::default()
+    };
+    for text in treatments {
+        let treatment = Treatment::parse(text).map_err(|e| e.to_string())?;
+        let (after, _) = treatment.apply(&spec).map_err(|e| e.to_string())?;
+        let only = BootSpec {
+            cmdline: after.cmdline.clone(),
+            ..BootSpec::default()
+        };
+        if after.cmdline == spec.cmdline || after != only {
+            return Err(format!("`{text}` does not change this command line"));
+        }
+        spec = after;
+    }
+    Ok(spec.cmdline.words().to_vec())
 }
 
 fn image_of(image: ImageFile, folder: &Path) -> Result<Image, String> {
@@ -221,13 +252,18 @@ pub(crate) fn workload(
     let file: WorkloadFile = all
         .try_into()
         .map_err(|e: toml::de::Error| e.message().to_owned())?;
-    let images = file.image.into_iter().map(|image| image_of(image, folder));
+    let images = file.image.into_iter().map(|mut image| {
+        if image.tree.root {
+            image.tree.treatments.extend(file.root_treatments.clone());
+        }
+        image_of(image, folder)
+    });
     let workload = Workload {
         images: images.collect::<Result<_, String>>()?,
         board: file.board,
         memory_mb: file.memory_mb,
         cpu_shift: file.cpu_shift,
-        cmdline: file.cmdline,
+        cmdline: treated(file.cmdline, &file.treatments)?,
         kernel: KernelConfig {
             lines: file.kernel,
             initramfs: None,
@@ -243,4 +279,50 @@ pub(crate) fn workload(
         limit_wall_s: file.limit_wall_s,
     };
     Ok((name, workload))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, treated};
+    use crate::classics::Method;
+    use std::path::Path;
+
+    #[test]
+    fn a_command_line_is_treated_and_what_changes_nothing_is_refused() {
+        let words = || vec!["quiet".to_owned(), "ubi.mtd=1".to_owned()];
+        let of = |t: &str| treated(words(), &[t.to_owned()]);
+        assert_eq!(
+            of("ubi-fastmap=on").unwrap(),
+            ["quiet", "ubi.mtd=1,0,0,0,1", "ubi.fm_autoconvert=1"]
+        );
+        for wrong in ["cmdline+=quiet", "kernel=uncompressed", "x=y"] {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(treated(words(), &[]).unwrap(), words());
+    }
+
+    #[test]
+    fn a_case_treats_the_roots_of_its_images() {
+        let text = "firstlight_classic = 1\ntitle = \"\"\nsource = \"\"\nhere = \"\"\nwhy = \"\"\n\
+            [workload]\nboard = \"pc\"\nmemory_mb = 9\n\
+            image = [{ name = \"a\", form = \"ext4\", tree = { root = true } }, \
+            { name = \"b\", form = \"ext4\" }]\n\
+            [[case]]\nname = \"x\"\nroot_treatments = [\"start-script=one\"]\n\
+            [[value]]\nname = \"v\"\ncase = \"x\"\n";
+        let classic = parse("t", text, Path::new("")).unwrap();
+        assert_eq!(classic.values[0].from, "begin");
+        let Method::Workload { cases, .. } = classic.method else {
+            panic!("a workload");
+        };
+        let trees: Vec<_> = cases[0]
+            .1
+            .images
+            .iter()
+            .map(|i| format!("{:?}", i.from))
+            .collect();
+        assert!(trees[0].contains("start-script=one"), "{}", trees[0]);
+        assert!(!trees[1].contains("start-script=one"), "{}", trees[1]);
+        let wrong = text.replace("start-script=one", "x=y");
+        assert!(parse("t", &wrong, Path::new("")).is_err());
+    }
 }

@@ -70,17 +70,24 @@ struct Given {
 }
 
 impl Given {
-    /// When a mark came after reset: the middle of a variant's boots.
-    fn at(&self, name: &str) -> Option<i64> {
-        let times = self
-            .captures
-            .iter()
-            .filter_map(|c| capture::mark_at(c, name));
-        let mut times: Vec<i64> = times.map(|t| t.get()).collect();
+    /// The time from the mark `from`, or from reset, to the mark `to`: the middle of a
+    /// variant's boots.
+    fn between(&self, from: &str, to: &str) -> Option<i64> {
+        let time = |folder: &PathBuf| {
+            let begin = match from {
+                RESET => 0,
+                from => capture::mark_at(folder, from)?.get(),
+            };
+            capture::mark_at(folder, to)?.get().checked_sub(begin)
+        };
+        let mut times: Vec<i64> = self.captures.iter().filter_map(time).collect();
         times.sort_unstable();
         times.get(times.len() / 2).copied()
     }
 }
+
+/// What a figure begins with that begins with the reset of the board.
+pub(super) const RESET: &str = "reset";
 
 /// The rate of the counter that a mark on `arm9` carries.
 const COUNTER_HZ: u128 = 24_000_000;
@@ -161,7 +168,7 @@ fn figure(classic: &Classic, value: &Value, given: &BTreeMap<String, Given>) -> 
     let of = |name: &String| {
         let case = given.get(name)?;
         match &classic.method {
-            Method::Experiment(_) => case.at(&value.to),
+            Method::Experiment(_) => case.between(&value.from, &value.to),
             Method::Workload {
                 uart_baud,
                 load_bytes_per_s,
@@ -197,7 +204,7 @@ fn between(marks: &[Mark], from: &str, to: &str) -> Option<i64> {
     let end = named(to)?;
     match from {
         "kernel" => i64::try_from(end.at_ns).ok(),
-        "reset" => part(u128::from(end.counter?), COUNTER_HZ),
+        RESET => part(u128::from(end.counter?), COUNTER_HZ),
         from => i64::try_from(end.at_ns.checked_sub(named(from)?.at_ns)?).ok(),
     }
 }
@@ -220,7 +227,7 @@ fn bytes_between(marks: &[Mark], from: &str, to: &str) -> Option<u64> {
     let named = |name: &str| find(marks, name);
     let end = named(to)?.console_bytes;
     match from {
-        "kernel" | "reset" => Some(end),
+        "kernel" | RESET => Some(end),
         from => end.checked_sub(named(from)?.console_bytes),
     }
 }

@@ -179,8 +179,8 @@ fn predict(
     say: &mut dyn FnMut(String),
 ) -> Result<Option<Predicted>, LabError> {
     let board = case.workload.board.architecture();
-    let busybox = cache.busybox(board, say)?;
-    let path = image.file(cache, &busybox, say)?;
+    let programs = cache.programs(board, say)?;
+    let path = image.file(cache, &programs, say)?;
     let file = File::open(&path).map_err(io_error(&path, "cannot be read"))?;
     let wrong = |why: String| LabError::ToolFailed {
         what: format!("inspecting the image {}", image.name),

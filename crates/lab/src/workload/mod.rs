@@ -17,7 +17,8 @@ pub use served::TIMED;
 use crate::arm_virt;
 use crate::arm9;
 use crate::artifacts::{
-    Arch, BuiltKernel, Cache, Form, KernelConfig, Tree, agent_program, hash_bytes, linux_missing,
+    Arch, BuiltKernel, Cache, Form, KernelConfig, Programs, Tree, agent_program, hash_bytes,
+    linux_missing,
 };
 use crate::cpio::Archive;
 use crate::emulator::{Limits, PowerOn, Program, Qemu, Words};
@@ -135,7 +136,7 @@ pub struct Workload {
     /// An instruction takes 2 to the power of this many nanoseconds; `None`: as
     /// the board's processor does.
     pub cpu_shift: Option<u8>,
-    /// More words of the kernel command line.
+    /// More words of the kernel command line, treated.
     pub cmdline: Vec<String>,
     /// The kernel of `arm9`.
     pub kernel: KernelConfig,
@@ -213,12 +214,12 @@ impl Image {
     pub(crate) fn file(
         &self,
         cache: &Cache,
-        busybox: &Path,
+        programs: &Programs,
         say: &mut dyn FnMut(String),
     ) -> Result<PathBuf, LabError> {
         Ok(match &self.from {
             ImageFrom::Made { form, tree, mib } => {
-                form.image(cache, tree, *mib, busybox, say)?.path
+                form.image(cache, tree, *mib, programs, say)?.path
             }
             ImageFrom::File(file) => file.path.clone(),
         })
@@ -228,10 +229,10 @@ impl Image {
     fn bytes(
         &self,
         cache: &Cache,
-        busybox: &Path,
+        programs: &Programs,
         say: &mut dyn FnMut(String),
     ) -> Result<Vec<u8>, LabError> {
-        let mut bytes = read(&self.file(cache, busybox, say)?)?;
+        let mut bytes = read(&self.file(cache, programs, say)?)?;
         treat(&self.name, &self.treatments, &mut bytes)?;
         Ok(bytes)
     }
@@ -435,8 +436,8 @@ impl Workload {
             let why = format!("no image `{name}`");
             return Err(LabError::Bug { why });
         };
-        let busybox = cache.busybox(self.board.architecture(), say)?;
-        image.bytes(cache, &busybox, say)
+        let programs = cache.programs(self.board.architecture(), say)?;
+        image.bytes(cache, &programs, say)
     }
 
     fn pace(&self) -> Pace {
@@ -498,8 +499,8 @@ impl Workload {
             let why = "a workload with a root but without an image".to_owned();
             return Err(LabError::Bug { why });
         };
-        let busybox = cache.busybox(self.board.architecture(), say)?;
-        let mut bytes = image.bytes(cache, &busybox, say)?;
+        let programs = cache.programs(self.board.architecture(), say)?;
+        let mut bytes = image.bytes(cache, &programs, say)?;
         match on {
             RootOn::RamDisk => {
                 let why = "compress the RAM disk";
@@ -526,13 +527,13 @@ impl Workload {
         tree: Option<&Path>,
         say: &mut dyn FnMut(String),
     ) -> Result<Vec<u8>, LabError> {
-        let busybox = cache.busybox(self.board.architecture(), say)?;
+        let programs = cache.programs(self.board.architecture(), say)?;
         let mut archive = Archive::default();
         for folder in ["dev", "bin", "modules", "img"] {
             archive.folder(folder);
         }
         archive.device("dev/console", 5, 1);
-        archive.file("bin/busybox", 0o755, &read(&busybox)?);
+        archive.file("bin/busybox", 0o755, &read(&programs.busybox)?);
         let mut script = PRELUDE.to_owned();
         let serving = (!self.storage.is_empty()).then_some(served::MODULE);
         let modules = serving
@@ -560,7 +561,7 @@ impl Workload {
         }
         let mut sizes = Vec::new();
         for image in &self.images {
-            let bytes = image.bytes(cache, &busybox, say)?;
+            let bytes = image.bytes(cache, &programs, say)?;
             let size = bytes.len() as u64;
             let mode = match image.from {
                 ImageFrom::Made { .. } => 0o644,

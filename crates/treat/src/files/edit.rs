@@ -78,7 +78,12 @@ impl FileTreatment {
         let changes = match self {
             Self::Strip(path) => {
                 let changes;
-                (changes, left) = programs::stripped(target, path)?;
+                (changes, left) = programs::stripped(target, path, programs::Loss::Symbols)?;
+                changes
+            }
+            Self::StripHeaders(path) => {
+                let changes;
+                (changes, left) = programs::stripped(target, path, programs::Loss::Sections)?;
                 changes
             }
             Self::RemoveLibrary(path) => {

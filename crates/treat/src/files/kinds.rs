@@ -186,6 +186,17 @@ pub const KINDS: &[TreatmentKind] = &[
         in_lab: false,
     },
     TreatmentKind {
+        form: "strip-headers=PATH",
+        example: "strip-headers=usr/bin",
+        what: "removes from a program, or from all programs in a folder, what no segment has: the \
+            section headers, and with them symbols and debug information",
+        targets: &["root tree"],
+        risk: "nothing can be linked with such a library, debuggers and profilers see nothing, and \
+            a program that reads its own sections fails",
+        then: "",
+        in_lab: false,
+    },
+    TreatmentKind {
         form: "library-=PATH",
         example: "library-=usr/lib/libm.so.6",
         what: "removes a shared library and its links if no file in the tree refers to it",

@@ -43,6 +43,8 @@ pub enum FileTreatment {
     UimageLoad(u32),
     /// `strip=PATH`: programs lose what only debuggers read.
     Strip(String),
+    /// `strip-headers=PATH`: programs lose the table of their sections too.
+    StripHeaders(String),
     /// `library-=PATH`: a shared library that nothing names goes.
     RemoveLibrary(String),
     /// `dtb-bootdelay=SECONDS`: what U-Boot's own device tree says.
@@ -215,6 +217,9 @@ impl FileTreatment {
         if let Some(rest) = text.strip_prefix("strip=") {
             return path(rest).map(Self::Strip);
         }
+        if let Some(rest) = text.strip_prefix("strip-headers=") {
+            return path(rest).map(Self::StripHeaders);
+        }
         if let Some(rest) = text.strip_prefix("library-=") {
             return path(rest).map(Self::RemoveLibrary);
         }
@@ -318,6 +323,7 @@ impl fmt::Display for FileTreatment {
             Self::UbiSkipCheck(volume) => write!(f, "ubi-skip-check={volume}"),
             Self::UimageLoad(address) => write!(f, "uimage-load={address:#010x}"),
             Self::Strip(path) => write!(f, "strip={path}"),
+            Self::StripHeaders(path) => write!(f, "strip-headers={path}"),
             Self::RemoveLibrary(path) => write!(f, "library-={path}"),
             Self::TreeBootdelay(seconds) => write!(f, "dtb-bootdelay={seconds}"),
             Self::Ext(change) => write!(f, "ext={}", change.as_str()),

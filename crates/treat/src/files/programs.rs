@@ -5,7 +5,7 @@ use super::content::Content;
 use super::error::FileError;
 use super::library::{LIBRARY_FOLDERS, is_in_library_folder};
 use super::plan::Change;
-use super::strip::{Kept, strip};
+use super::strip::{Kept, strip, without_sections};
 use super::tree::{Found, Target, What, join, split};
 use std::collections::BTreeSet;
 
@@ -49,15 +49,35 @@ const NOT_PROGRAMS: [&str; 5] = [
 /// So many bytes of programs are planned for at once, before and after.
 const MOST_PLANNED: u64 = 1 << 30;
 
+/// What a program loses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// Symbols and debugging data.
+    Symbols,
+    /// The table of its sections, and all that only this leads to.
+    Sections,
+}
+
+impl Loss {
+    /// The program without it.
+    fn of(self, bytes: &[u8]) -> Result<Vec<u8>, Kept> {
+        match self {
+            Self::Symbols => strip(bytes),
+            Self::Sections => without_sections(bytes),
+        }
+    }
+}
+
 /// What stripping a file, or all programs in a folder, changes; and a sentence on what
 /// was left as it is.
 pub(super) fn stripped(
     target: &Target,
     path: &str,
+    loss: Loss,
 ) -> Result<(Vec<Change>, Option<String>), FileError> {
     is_tree(target)?;
     if target.folder(path)?.is_some() {
-        return all_stripped(target, path);
+        return all_stripped(target, path, loss);
     }
     let Some(found) = target.read(path)? else {
         return Err(target.wrong(format!("{path} does not exist or is not a regular file")));
@@ -65,7 +85,7 @@ pub(super) fn stripped(
     if let Some(why) = signed(&found) {
         return Err(target.protected(why));
     }
-    match change(found) {
+    match change(found, loss) {
         Ok(change) => Ok((vec![change], None)),
         Err(Kept::Stripped) => Ok((Vec::new(), None)),
         Err(Kept::Other) => Err(target.wrong(format!(
@@ -78,7 +98,11 @@ pub(super) fn stripped(
     }
 }
 
-fn all_stripped(target: &Target, folder: &str) -> Result<(Vec<Change>, Option<String>), FileError> {
+fn all_stripped(
+    target: &Target,
+    folder: &str,
+    loss: Loss,
+) -> Result<(Vec<Change>, Option<String>), FileError> {
     let mut changes = Vec::new();
     let (mut programs, mut left, mut planned) = (0_u64, 0_u64, 0_u64);
     let folder = target.real_folder(folder)?.unwrap_or_default();
@@ -105,7 +129,7 @@ fn all_stripped(target: &Target, folder: &str) -> Result<(Vec<Change>, Option<St
             Err(e) => return Err(e),
         };
         let may = signed(&found).is_none();
-        match may.then(|| change(found)) {
+        match may.then(|| change(found, loss)) {
             Some(Ok(change)) => {
                 planned = planned.saturating_add(bytes);
                 changes.push(change);
@@ -135,11 +159,11 @@ fn all_stripped(target: &Target, folder: &str) -> Result<(Vec<Change>, Option<St
 }
 
 /// A file's change; its rest is what it was.
-fn change(found: Found) -> Result<Change, Kept> {
+fn change(found: Found, loss: Loss) -> Result<Change, Kept> {
     let Content::File(bytes) = &found.content else {
         return Err(Kept::Other);
     };
-    let after = Content::File(strip(bytes)?);
+    let after = Content::File(loss.of(bytes)?);
     Ok(Change {
         path: found.path,
         before: found.content,

@@ -230,6 +230,35 @@ pub(super) fn strip(bytes: &[u8]) -> Result<Vec<u8>, Kept> {
     }
 }
 
+/// The file up to the end of its segments, without the table of its sections: neither the
+/// kernel nor the dynamic linker reads that (System V ABI, "Program Loading"). Or why it stays
+/// as it is.
+pub(super) fn without_sections(bytes: &[u8]) -> Result<Vec<u8>, Kept> {
+    let layout = Layout::of(bytes).ok_or(Kept::Other)?;
+    let kind = layout.number(bytes, layout.kind()).ok_or(Kept::Other)?;
+    if !TYPES.contains(&kind) {
+        return Err(Kept::Other);
+    }
+    let sections = sections(bytes, layout).ok_or(Kept::Odd)?;
+    if sections.is_empty() {
+        return Err(Kept::Stripped);
+    }
+    // Without a segment that is loaded it is nothing that runs.
+    let segments = segments(bytes, layout).ok_or(Kept::Odd)?;
+    if segments.len() <= 2 {
+        return Err(Kept::Other);
+    }
+    let end = loaded(bytes, layout, &sections).ok_or(Kept::Odd)?;
+    let mut new = bytes.get(..end).ok_or(Kept::Odd)?.to_vec();
+    for field in [layout.sections(), layout.section_count(), layout.names()] {
+        layout.set(&mut new, field, 0).ok_or(Kept::Odd)?;
+    }
+    match new.len() < bytes.len() {
+        true => Ok(new),
+        false => Err(Kept::Odd),
+    }
+}
+
 /// All sections with their names.
 fn sections(bytes: &[u8], layout: Layout) -> Option<Vec<Section<'_>>> {
     let field = |f| usize::try_from(layout.number(bytes, f)?).ok();
@@ -363,7 +392,7 @@ fn write(
 
 #[cfg(test)]
 mod tests {
-    use super::{Kept, strip};
+    use super::{Kept, strip, without_sections};
     use proptest::prelude::*;
     use std::ffi::OsStr;
     use std::os::unix::fs::PermissionsExt;
@@ -403,6 +432,29 @@ mod tests {
     }
 
     #[test]
+    fn a_program_runs_without_the_table_of_its_sections() {
+        let old = own();
+        let stripped = strip(old).unwrap();
+        let new = without_sections(&stripped).unwrap();
+        assert!(new.len() < stripped.len());
+        assert_eq!(new.get(64..), stripped.get(64..new.len()));
+        assert_eq!(without_sections(&new), Err(Kept::Stripped));
+        assert_eq!(without_sections(old), Ok(new.clone()));
+        assert_eq!(strip(&new), Err(Kept::Stripped));
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("program");
+        std::fs::write(&program, &new).unwrap();
+        let rights = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&program, rights).unwrap();
+        let out = Command::new(&program).output().unwrap();
+        assert_eq!(out.stdout, b"it runs\n");
+        let mut with_more = own().to_vec();
+        with_more.extend_from_slice(&[7; 4_096]);
+        assert_eq!(without_sections(&with_more), Err(Kept::Odd));
+        assert_eq!(without_sections(b"#!/bin/sh\n"), Err(Kept::Other));
+    }
+
+    #[test]
     fn what_is_no_program_or_more_than_one_stays() {
         assert_eq!(strip(b""), Err(Kept::Other));
         assert_eq!(strip(b"#!/bin/sh\n"), Err(Kept::Other));
@@ -435,6 +487,7 @@ mod tests {
                 bytes[5] = 2;
             }
             let _ = strip(&bytes);
+            let _ = without_sections(&bytes);
         }
     }
 }

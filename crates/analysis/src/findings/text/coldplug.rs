@@ -13,6 +13,10 @@ pub(in crate::findings) fn maker_why(command: impl Display) -> String {
     )
 }
 
+pub(in crate::findings) fn ran(name: impl Display, time: impl Display) -> String {
+    format!("{name} ran for {time}")
+}
+
 pub(in crate::findings) fn trigger_why(beside: impl Display) -> String {
     format!(
         "It requests the event of every device, and udev runs its rules for each on the CPUs \

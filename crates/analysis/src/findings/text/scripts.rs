@@ -18,6 +18,10 @@ pub(in crate::findings) fn cats(cats: impl Display) -> String {
     format!("{cats} where a redirection would do")
 }
 
+pub(in crate::findings) fn shortest(name: impl Display, time: impl Display) -> String {
+    format!("the shortest of them, {name}, ran for {time}")
+}
+
 pub(in crate::findings) fn many(count: impl Display) -> String {
     format!("{count} start scripts run one after another")
 }

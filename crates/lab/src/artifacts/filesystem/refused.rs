@@ -20,7 +20,7 @@ fn forms_fail_in_one_sentence_and_leave_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let (source, image) = (folder.path().join("tree"), folder.path().join("image"));
         fs::create_dir(&source).unwrap();
-        Tree::default().make(&source, b"").unwrap();
+        Tree::default().make(&source, b"", &[]).unwrap();
         let said = form.make(&source, &image, 0, 0).unwrap_err().to_string();
         assert!(
             said.starts_with(&format!(
