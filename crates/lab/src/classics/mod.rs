@@ -55,6 +55,7 @@ const FILES: &[(&str, &str)] = &[
     classic!("splash"),
     classic!("removing-files"),
     classic!("inline-data"),
+    classic!("writes-starve-reads"),
 ];
 
 /// All of them, in the order of the files.
