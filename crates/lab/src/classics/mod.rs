@@ -56,6 +56,7 @@ const FILES: &[(&str, &str)] = &[
     classic!("removing-files"),
     classic!("inline-data"),
     classic!("writes-starve-reads"),
+    classic!("placing-files"),
 ];
 
 /// All of them, in the order of the files.
