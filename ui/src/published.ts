@@ -8,7 +8,7 @@ import { table } from "./table";
 import { FONT, theme } from "./theme";
 import { copyTools } from "./tools";
 
-export interface PublishedValue { name: string; published_ns: number | null; measured_ns: number | null; published_ratio: number | null; measured_ratio: number | null }
+export interface PublishedValue { name: string; published_ns: number | null; measured_ns: number | null; count?: { unit: string; published: number | null; measured: number | null }; published_ratio: number | null; measured_ratio: number | null }
 export interface PublishedResult { id: string; title: string; source: string; machine: string; here: string; why: string; values: PublishedValue[]; failures: string[] }
 export interface Published { schema: string; made_by: string; title: string; results: PublishedResult[] }
 
@@ -30,7 +30,7 @@ export function published(page: Published): HTMLElement {
     results.map(one));
 }
 
-const measured = (r: PublishedResult): number => r.values.filter((v) => v.measured_ns !== null).length;
+const measured = (r: PublishedResult): number => r.values.filter((v) => figure(v, "measured") !== null).length;
 
 /** Measured ratio to published ratio, of the figure where they differ most. */
 export function furthest(r: PublishedResult): number | null {
@@ -43,7 +43,13 @@ const apart = (v: PublishedValue): number | null => {
   const { published_ratio: p, measured_ratio: m } = v;
   return p !== null && m !== null && p > 0 && m > 0 ? m / p : null;
 };
-const or = (ns: number | null, without: string): string => (ns === null ? without : time(ns));
+/** A figure: a duration in nanoseconds, or a number in its own unit. */
+const figure = (v: PublishedValue, which: "published" | "measured"): number | null => (v.count ? v.count[which] : v[`${which}_ns`]);
+const or = (v: PublishedValue, which: "published" | "measured", without: string): string => {
+  const f = figure(v, which);
+  if (f === null) return without;
+  return v.count ? `${Number(f.toFixed(3))} ${v.count.unit}` : time(f);
+};
 const factor = (f: number): string => `${f.toFixed(2)} x`;
 const ratio = (r: number | null): string => (r === null ? "" : r.toFixed(3));
 
@@ -51,8 +57,10 @@ function one(r: PublishedResult): HTMLElement {
   // Alone, a figure has no ratio that says anything: then times are drawn.
   const times = r.values.every((v) => v.published_ratio === null || v.published_ratio === 1);
   const of = (v: PublishedValue) => (times ? [v.published_ns, v.measured_ns] as const : [v.published_ratio, v.measured_ratio] as const);
-  const most = Math.max(...r.values.flatMap((v) => [of(v)[0] ?? 0, of(v)[1] ?? 0]), 1e-9);
-  const height = r.values.length * ROW + 8;
+  // Numbers in units of their own have no place on the scale of times.
+  const rows = times ? r.values.filter((v) => !v.count) : r.values;
+  const most = Math.max(...rows.flatMap((v) => [of(v)[0] ?? 0, of(v)[1] ?? 0]), 1e-9);
+  const height = rows.length * ROW + 8;
   const draw = (pen: Pen, width: number, h: number) => {
     const t = theme();
     const label = width < 560 ? 120 : 270;
@@ -69,7 +77,7 @@ function one(r: PublishedResult): HTMLElement {
       pen.stroke();
       pen.setLineDash([]);
     }
-    r.values.forEach((v, i) => {
+    rows.forEach((v, i) => {
       const y = 4 + i * ROW;
       pen.textAlign = "right";
       pen.font = `12px ${FONT}`;
@@ -99,13 +107,13 @@ function one(r: PublishedResult): HTMLElement {
   return section(r.title, r.source,
     r.failures.length ? el("ul.plain", {}, r.failures.map((f) => el("li.bad", {}, f))) : null,
     el("div.tools", {}, swatch("stage", "published"), swatch("kernel", "measured here, in virtual time"), times ? null : el("span.quiet.gap-left", {}, "as ratios to the first figure of the group"), copyTools(() => ({ name: r.id, width: 900, height, draw }))),
-    drawn(height, draw, r.values.map((v) => `${v.name}: published ${or(v.published_ns, "nothing")}, measured ${or(v.measured_ns, "nothing")}`).join("; ")),
+    drawn(height, draw, r.values.map((v) => `${v.name}: published ${or(v, "published", "nothing")}, measured ${or(v, "measured", "nothing")}`).join("; ")),
     table<PublishedValue>({
       label: r.title, rows: r.values,
       columns: [
         { name: "figure", cell: (v) => v.name, className: "name" },
-        { name: "published", numeric: true, value: (v) => v.published_ns, cell: (v) => or(v.published_ns, "") },
-        { name: "measured", numeric: true, value: (v) => v.measured_ns, cell: (v) => (v.measured_ns === null ? el("span.quiet", {}, "not measured") : time(v.measured_ns)) },
+        { name: "published", numeric: true, value: (v) => figure(v, "published"), cell: (v) => or(v, "published", "") },
+        { name: "measured", numeric: true, value: (v) => figure(v, "measured"), cell: (v) => (figure(v, "measured") === null ? el("span.quiet", {}, "not measured") : or(v, "measured", "")) },
         { name: "published ratio", numeric: true, value: (v) => v.published_ratio, cell: (v) => ratio(v.published_ratio) },
         { name: "measured ratio", numeric: true, value: (v) => v.measured_ratio, cell: (v) => ratio(v.measured_ratio) },
         { name: "measured / published", numeric: true, value: apart, cell: (v) => { const f = apart(v); return f === null ? "" : factor(f); }, title: "of the ratios; 1.00 x is the same effect" },

@@ -45,6 +45,8 @@ pub struct Value {
     pub published_ns: Option<i64>,
     /// Here, in nanoseconds of virtual time.
     pub measured_ns: Option<i64>,
+    /// The figures, if they are no times.
+    pub count: Option<Count>,
     /// The published figure, relative to the first of its group.
     pub published_ratio: Option<f64>,
     /// The figure here, relative to the first of its group.
@@ -53,6 +55,17 @@ pub struct Value {
     pub basis: Option<String>,
     /// In which way the published figure is not of the same thing.
     pub partial: Option<String>,
+}
+
+/// A figure that is no time.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct Count {
+    /// What it is counted in.
+    pub unit: String,
+    /// As published.
+    pub published: Option<f64>,
+    /// Here.
+    pub measured: Option<f64>,
 }
 
 /// Whether a folder holds one published result.

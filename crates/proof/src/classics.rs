@@ -30,6 +30,11 @@ pub fn classic_result(classic: &Classic, report: Report) -> views::ClassicResult
         name: v.name,
         published_ms: v.published_ms,
         measured_ns: v.measured_ns,
+        count: v.count.map(|c| views::ClassicCount {
+            unit: c.unit,
+            published: c.published,
+            measured: c.measured,
+        }),
         published_ratio: v.published_ratio,
         measured_ratio: v.measured_ratio,
         basis: Some(v.basis.as_str().to_owned()),

@@ -215,12 +215,19 @@ mod tests {
     use crate::figures::Model;
 
     #[test]
-    fn the_five_profiles_are_there_and_each_figure_has_a_source() {
+    fn the_six_profiles_are_there_and_each_figure_has_a_source() {
         let all = profiles().unwrap();
         let names: Vec<_> = all.iter().map(|p| p.name.as_str()).collect();
         assert_eq!(
             names,
-            ["emmc", "hdd-laptop", "none", "sd-card", "usb-flash"]
+            [
+                "emmc",
+                "hdd-laptop",
+                "none",
+                "sd-card",
+                "usb-flash",
+                "usb-flash-slow"
+            ]
         );
         for p in &all {
             assert!(p.sources.values().all(|s| s.len() > 5), "{}", p.name);

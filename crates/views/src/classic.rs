@@ -44,6 +44,8 @@ pub struct ClassicValue {
     pub published_ms: Option<f64>,
     /// Here, in nanoseconds of virtual time; `None`: not measured here.
     pub measured_ns: Option<i64>,
+    /// The figures, if they are no times.
+    pub count: Option<ClassicCount>,
     /// The published figure, relative to the first of its group.
     pub published_ratio: Option<f64>,
     /// The figure here, relative to the first of its group.
@@ -54,12 +56,28 @@ pub struct ClassicValue {
     pub partial: Option<String>,
 }
 
+/// A figure that is no time, and the one here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassicCount {
+    /// What it is counted in.
+    pub unit: String,
+    /// As published; `None`: nobody published one.
+    pub published: Option<f64>,
+    /// Here; `None`: not measured.
+    pub measured: Option<f64>,
+}
+
 impl From<Published> for ClassicResult {
     fn from(stored: Published) -> Self {
         let values = stored.values.into_iter().map(|v| ClassicValue {
             name: v.name,
             published_ms: v.published_ns.map(|ns| ns as f64 / 1e6),
             measured_ns: v.measured_ns,
+            count: v.count.map(|c| ClassicCount {
+                unit: c.unit,
+                published: c.published,
+                measured: c.measured,
+            }),
             published_ratio: v.published_ratio,
             measured_ratio: v.measured_ratio,
             basis: v.basis,
@@ -93,6 +111,22 @@ impl ClassicValue {
         self.measured_ns.map(|ns| ns as f64 / 1e6)
     }
 
+    /// Whether there is a figure here.
+    pub(crate) const fn is_measured(&self) -> bool {
+        match &self.count {
+            Some(count) => count.measured.is_some(),
+            None => self.measured_ns.is_some(),
+        }
+    }
+
+    /// Whether somebody published a figure.
+    pub(crate) const fn is_published(&self) -> bool {
+        match &self.count {
+            Some(count) => count.published.is_some(),
+            None => self.published_ms.is_some(),
+        }
+    }
+
     /// What the figure rests on, and whether it is of the same thing, in a cell.
     pub(crate) fn basis_cell(&self) -> String {
         let partial = self.partial.as_ref().map(|p| format!("partial: {p}"));
@@ -103,12 +137,21 @@ impl ClassicValue {
     /// Its cells in a table: the published figure and its ratio, the figure here and
     /// its ratio.
     pub(crate) fn cells(&self) -> [String; 4] {
-        let ms = |ms: f64| format!("{ms:.1} ms");
         let ratio = |r: Option<f64>| r.map_or(String::new(), |r| format!("{r:.3}"));
+        let (published, measured) = match &self.count {
+            None => {
+                let ms = |ms: f64| format!("{ms:.1} ms");
+                (self.published_ms.map(ms), self.measured_ms().map(ms))
+            }
+            Some(count) => {
+                let number = |n: f64| format!("{} {}", (n * 1e3).round() / 1e3, count.unit);
+                (count.published.map(number), count.measured.map(number))
+            }
+        };
         [
-            self.published_ms.map_or(String::new(), ms),
+            published.unwrap_or_default(),
             ratio(self.published_ratio),
-            self.measured_ms().map_or("not measured".to_owned(), ms),
+            measured.unwrap_or_else(|| "not measured".to_owned()),
             ratio(self.measured_ratio),
         ]
     }

@@ -48,7 +48,7 @@ pub use bisected::{BisectPlan, Bisected};
 pub use calibration::{
     Calibrated, CalibratedConsole, CalibratedStorage, ForecastTruth, ForecastTruthRow,
 };
-pub use classic::{Classic, ClassicResult, ClassicValue};
+pub use classic::{Classic, ClassicCount, ClassicResult, ClassicValue};
 pub use findings_proof::{ExpectedSaving, FindingsProof, ProvenFinding, UnprovenCause};
 pub use jobs::{BootedTrial, LabJobs};
 pub use mounts::{Mount, MountErrors, MountExperiment, Mounts};

@@ -1,6 +1,6 @@
 //! Tables as Markdown, for reports and comments.
 
-use crate::classic::ClassicResult;
+use crate::classic::{ClassicResult, ClassicValue};
 use crate::tuned::Tuned;
 use crate::words;
 use analysis::{BoardReport, Experiment, Verdict};
@@ -171,7 +171,7 @@ pub fn lab(e: &Experiment) -> String {
 /// Published results beside the figures measured here, a section each.
 #[must_use]
 pub fn classics(results: &[ClassicResult]) -> String {
-    let published = |r: &ClassicResult| r.values.iter().any(|v| v.published_ms.is_some());
+    let published = |r: &ClassicResult| r.values.iter().any(ClassicValue::is_published);
     let title = match results.iter().any(published) {
         true => {
             "# The classics\n\nPublished results of boot-time engineers, reproduced in exact time. \
@@ -190,7 +190,7 @@ pub fn classics(results: &[ClassicResult]) -> String {
          same thing.\n"
     );
     let figures = || results.iter().flat_map(|r| &r.values);
-    let measured = figures().filter(|v| v.measured_ns.is_some()).count();
+    let measured = figures().filter(|v| v.is_measured()).count();
     // Writing into a string does not fail.
     let _ = writeln!(
         text,

@@ -92,8 +92,17 @@ fn only(mut all: impl Iterator<Item = Device>) -> Option<Device> {
     all.next().is_none().then_some(first)
 }
 
-/// Whether a device is known to have no platters: cards, flash, what the network serves
-/// from a memory of its own, and NVMe.
+/// The line by which a disk says that it can be pulled out.
+pub(super) const REMOVABLE_DISK: &str = "Attached SCSI removable disk";
+
+/// The disk that such a line is of: `sd 6:0:0:0: [sdb] Attached SCSI removable disk`.
+pub(super) fn removable_disk(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once('[')?;
+    rest.split_once(']').map(|(disk, _)| disk)
+}
+
+/// Whether a device is known to have no platters: cards, USB sticks, flash, what the network
+/// serves from a memory of its own, and NVMe.
 pub(super) fn turns_not(view: &View<'_>, device: Device) -> bool {
     let is_nvme = || {
         let root = root_name(view).is_some_and(|n| n.starts_with("nvme"));
@@ -103,7 +112,10 @@ pub(super) fn turns_not(view: &View<'_>, device: Device) -> bool {
         MMC | MTD | NBD => true,
         // A trace of requests names whole disks, which others are not of this number.
         EXTENDED => is_nvme(),
-        _ => false,
+        // A disk in a case says that it is none that can be pulled out.
+        _ => view.said(REMOVABLE_DISK).any(|line| {
+            removable_disk(line.text).is_some_and(|disk| lies_on(disk, device) == Some(true))
+        }),
     }
 }
 
@@ -112,8 +124,15 @@ pub(super) const NVME: &str = "nvme nvme";
 
 #[cfg(test)]
 mod tests {
-    use super::{is_part_of, lies_on};
+    use super::{is_part_of, lies_on, removable_disk};
     use record::Device;
+
+    #[test]
+    fn a_stick_says_its_name() {
+        let line = "sd 6:0:0:0: [sdb] Attached SCSI removable disk";
+        assert_eq!(removable_disk(line), Some("sdb"));
+        assert_eq!(removable_disk("sd 6:0:0:0: [sdb"), None);
+    }
 
     #[test]
     fn names_map_to_the_numbers_of_their_disks() {

@@ -1,6 +1,8 @@
 //! What filesystems say of themselves, beside what a boot reads and writes of them.
 
-use super::devices::{is_part_of, root_device, root_name, turns_not};
+use super::devices::{
+    REMOVABLE_DISK, is_part_of, removable_disk, root_device, root_name, turns_not,
+};
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::packing::Packing;
@@ -136,22 +138,13 @@ pub(super) fn unindexed(view: &View<'_>) -> Vec<Found> {
     found.collect()
 }
 
-/// The line by which a disk says that it can be pulled out.
-pub(super) const REMOVABLE_DISK: &str = "Attached SCSI removable disk";
-
 /// Whether the root lies on a card, a stick or what else is known not to turn.
 fn is_on_flash(view: &View<'_>) -> bool {
     let Some(name) = root_name(view) else {
         return false;
     };
-    let is_stick = |line: Line<'_>| {
-        // `sd 6:0:0:0: [sdb] Attached SCSI removable disk`
-        let disk = line
-            .text
-            .split_once('[')
-            .and_then(|(_, r)| r.split_once(']'));
-        disk.is_some_and(|(disk, _)| is_part_of(name, disk))
-    };
+    let is_stick =
+        |line: Line<'_>| removable_disk(line.text).is_some_and(|disk| is_part_of(name, disk));
     let is_flash = || root_device(view).is_some_and(|(d, mapped)| mapped && turns_not(view, d));
     name.starts_with("mmcblk") || view.said(REMOVABLE_DISK).any(is_stick) || is_flash()
 }

@@ -3,7 +3,7 @@
 //! Each is made by the tool that owns the format, with fixed identifiers, times
 //! and owners; cramfs by this program, since no tool makes one to be executed in
 //! place. Tools that put chance into an image whatever they are told (`mkfs.ubifs`,
-//! `mkfs.xfs`, `mkfs.btrfs`, `mkfs.f2fs`) are run where there is none.
+//! `mkfs.xfs`, `mkfs.btrfs`, `mkfs.f2fs`, `mkfs.reiserfs`) are run where there is none.
 
 use super::listing::listing;
 use super::tree::Tree;
@@ -45,7 +45,7 @@ struct Kind {
 }
 
 /// Those whose tools draw random numbers, or write the time of day.
-const BY_CHANCE: &[&str] = &["xfs", "btrfs", "f2fs", "ubifs"];
+const BY_CHANCE: &[&str] = &["xfs", "btrfs", "f2fs", "reiserfs", "ubifs"];
 
 const COMPRESSORS: &[&str] = &["gzip", "lzo", "xz", "lz4", "zstd"];
 
@@ -60,6 +60,7 @@ const KINDS: &[Kind] = &[
             "no-journal",
             "no-extents",
             "no-dir-index",
+            "inline-data",
             "replay",
             "long-replay",
         ],
@@ -67,6 +68,12 @@ const KINDS: &[Kind] = &[
     kind("xfs", "xfs", ("mkfs.xfs", "xfsprogs"), &[]),
     kind("btrfs", "btrfs", ("mkfs.btrfs", "btrfs-progs"), &[]),
     kind("f2fs", "f2fs", ("mkfs.f2fs", "f2fs-tools"), &[]),
+    kind(
+        "reiserfs",
+        "reiserfs",
+        ("mkfs.reiserfs", "reiserfsprogs"),
+        &[],
+    ),
     kind(
         "squashfs",
         "squashfs",
@@ -263,6 +270,7 @@ impl Form {
                     ("no-journal", "^has_journal"),
                     ("no-extents", "^extent"),
                     ("no-dir-index", "^dir_index"),
+                    ("inline-data", "inline_data"),
                 ] {
                     if self.has(option) {
                         features.push(feature);
@@ -308,6 +316,18 @@ impl Form {
                 let fill = call("sload.f2fs", "fill the root image");
                 let time = EPOCH_S.to_string();
                 run(fill.args(["-T", &time, "-f"]).args([from, to]))
+            }
+            "reiserfs" => {
+                if files > 0 {
+                    return Err(LabError::Kernel {
+                        path: image.to_owned(),
+                        why: "no tool fills a reiserfs without mounting it; create it empty and \
+                            fill it in the guest"
+                            .into(),
+                    });
+                }
+                sized(bytes.max(64 << 20))?;
+                run(tool().args(["-q", "-f", "-f", "-u", UUID]).args([to]))
             }
             "squashfs" => {
                 let compressor = self.options.first().map_or("gzip", String::as_str);
@@ -484,6 +504,11 @@ mod tests {
         };
         for kind in KINDS {
             let form = Form::parse(kind.name).unwrap();
+            // It has no tool that fills it.
+            let tree = match kind.name {
+                "reiserfs" => Tree::default(),
+                _ => tree.clone(),
+            };
             if let Some((tool, package)) = form.missing() {
                 eprintln!("skipped: {form}: {tool} is not there ({package})");
                 continue;

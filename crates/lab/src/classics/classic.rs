@@ -34,6 +34,8 @@ pub struct Value {
     pub name: String,
     /// As it was published, in milliseconds; `None`: nobody did.
     pub published_ms: Option<f64>,
+    /// What is counted, if it is no time.
+    pub count: Option<Count>,
     /// The case or variant that it is measured in; `None`: not here.
     pub case: Option<String>,
     /// The case or variant whose figure is taken away from it.
@@ -47,6 +49,17 @@ pub struct Value {
     pub baseline: usize,
     /// In which way the published figure is not of the same thing, in a clause.
     pub partial: Option<String>,
+}
+
+/// A figure that is no time: the number behind a mark's name, `mark pieces 17`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Count {
+    /// What it is counted in: `pieces`, `KiB`, `%`.
+    pub unit: String,
+    /// The mark that gives it.
+    pub mark: String,
+    /// As it was published, in that unit; `None`: nobody did.
+    pub published: Option<f64>,
 }
 
 /// What a figure here rests on.

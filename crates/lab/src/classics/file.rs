@@ -1,6 +1,6 @@
 //! The shape of a classic's file.
 
-use super::classic::{Classic, Method, Value};
+use super::classic::{Classic, Count, Method, Value};
 use super::run::RESET;
 use crate::artifacts::{Form, KernelConfig, Tree};
 use crate::error::LabError;
@@ -39,6 +39,10 @@ struct File {
 struct ValueFile {
     name: String,
     published_ms: Option<f64>,
+    /// Of a figure that is no time: what it is counted in, and the mark that gives it.
+    unit: Option<String>,
+    count: Option<String>,
+    published: Option<f64>,
     case: Option<String>,
     minus: Option<String>,
     /// Of a workload the mark `begin`, of an experiment `reset`, unless it says otherwise.
@@ -50,6 +54,18 @@ struct ValueFile {
     baseline: bool,
     /// What is not the same as in the published measurement.
     partial: Option<String>,
+}
+
+impl ValueFile {
+    /// Whether it is neither a time nor a count.
+    fn is_half_counted(&self) -> bool {
+        let is_time = self.published_ms.is_some() || self.from.is_some() || self.to != done();
+        match (&self.unit, &self.count) {
+            (Some(_), Some(_)) => is_time,
+            (None, None) => self.published.is_some(),
+            _ => true,
+        }
+    }
 }
 
 fn done() -> String {
@@ -161,6 +177,14 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
         Method::Workload { .. } => "begin",
         Method::Experiment(_) => RESET,
     };
+    if let Some(wrong) = file.value.iter().find(|v| v.is_half_counted()) {
+        let why = format!(
+            "value `{}`: a count has `unit` and `count`, and neither `published_ms` nor `from` and \
+            `to`",
+            wrong.name
+        );
+        return Err(at(0, why));
+    }
     let mut baseline = 0;
     let values = file.value.into_iter().enumerate().map(|(i, v)| {
         if v.baseline {
@@ -169,6 +193,11 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
         Value {
             name: v.name,
             published_ms: v.published_ms,
+            count: v.unit.zip(v.count).map(|(unit, mark)| Count {
+                unit,
+                mark,
+                published: v.published,
+            }),
             case: v.case,
             minus: v.minus,
             from: v.from.unwrap_or_else(|| begin.to_owned()),

@@ -10,10 +10,10 @@ mod classic;
 mod file;
 mod run;
 
-pub use classic::{Basis, Classic, Method, Value};
+pub use classic::{Basis, Classic, Count, Method, Value};
 pub(crate) use file::{parse, workload};
 pub(crate) use run::run_case;
-pub use run::{Report, ReportValue, run};
+pub use run::{Counted, Report, ReportValue, run};
 
 use crate::error::LabError;
 use std::path::Path;
@@ -58,6 +58,9 @@ const FILES: &[(&str, &str)] = &[
     classic!("splash"),
     classic!("empty-ports"),
     classic!("removing-files"),
+    classic!("inline-data"),
+    classic!("writes-starve-reads"),
+    classic!("placing-files"),
 ];
 
 /// All of them, in the order of the files.

@@ -37,6 +37,8 @@ pub struct ReportValue {
     pub published_ms: Option<f64>,
     /// Here, in nanoseconds of virtual time; `None`: not measured here.
     pub measured_ns: Option<i64>,
+    /// The figures, if they are no times.
+    pub count: Option<Counted>,
     /// The published figure as a part of the first of its group.
     pub published_ratio: Option<f64>,
     /// The figure here as a part of the first of its group.
@@ -45,6 +47,17 @@ pub struct ReportValue {
     pub basis: Basis,
     /// In which way the published figure is not of the same thing, in a clause.
     pub partial: Option<String>,
+}
+
+/// A figure that is no time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counted {
+    /// What it is counted in.
+    pub unit: String,
+    /// As it was published; `None`: nobody did.
+    pub published: Option<f64>,
+    /// Here; `None`: not measured.
+    pub measured: Option<f64>,
 }
 
 /// The version of `case.json`.
@@ -136,31 +149,76 @@ pub fn run(
         }
         Method::Experiment(experiment) => run_variants(experiment, out, hosts, &mut report, say)?,
     };
-    let measured: Vec<Option<i64>> = classic
-        .values
-        .iter()
-        .map(|value| figure(classic, value, &given))
-        .collect();
-    for (value, ns) in classic.values.iter().zip(&measured) {
-        let first = classic.values.get(value.baseline);
-        let first_ns = measured.get(value.baseline).copied().flatten();
+    for value in &classic.values {
+        let measured = measured(classic, value, &given);
         report.values.push(ReportValue {
             name: value.name.clone(),
             published_ms: value.published_ms,
-            measured_ns: *ns,
-            published_ratio: value
-                .published_ms
-                .zip(first.and_then(|f| f.published_ms))
-                .map(|(own, first)| own / first),
-            measured_ratio: ns
-                .zip(first_ns)
-                .filter(|(_, f)| *f != 0)
-                .map(|(n, f)| n as f64 / f as f64),
+            measured_ns: measured.ns,
+            count: value.count.as_ref().map(|count| Counted {
+                unit: count.unit.clone(),
+                published: count.published,
+                measured: measured.count,
+            }),
+            published_ratio: None,
+            measured_ratio: None,
             basis: classic.basis(),
             partial: value.partial.clone(),
         });
     }
+    let figures: Vec<_> = report.values.iter().map(ReportValue::figures).collect();
+    for (value, classic) in report.values.iter_mut().zip(&classic.values) {
+        let (published, measured) = value.figures();
+        let first = figures.get(classic.baseline).copied();
+        let (first_published, first_measured) = first.unwrap_or((None, None));
+        value.published_ratio = ratio(published, first_published);
+        value.measured_ratio = ratio(measured, first_measured);
+    }
     Ok(report)
+}
+
+impl ReportValue {
+    /// The published figure and the one here, both in one unit.
+    fn figures(&self) -> (Option<f64>, Option<f64>) {
+        match &self.count {
+            Some(count) => (count.published, count.measured),
+            None => (self.published_ms, self.measured_ns.map(|ns| ns as f64)),
+        }
+    }
+}
+
+fn ratio(own: Option<f64>, first: Option<f64>) -> Option<f64> {
+    let both = own.zip(first).filter(|(_, first)| *first != 0.0);
+    both.map(|(own, first)| own / first)
+}
+
+/// The figure of a value: a time, or a number.
+struct Measured {
+    ns: Option<i64>,
+    count: Option<f64>,
+}
+
+fn measured(classic: &Classic, value: &Value, given: &BTreeMap<String, Given>) -> Measured {
+    let Some(count) = &value.count else {
+        let ns = figure(classic, value, given);
+        return Measured { ns, count: None };
+    };
+    let of = |case: &String| number(&given.get(case)?.marks, &count.mark);
+    let own = value.case.as_ref().and_then(of);
+    Measured {
+        ns: None,
+        count: match &value.minus {
+            None => own,
+            Some(other) => own.zip(of(other)).map(|(own, other)| own - other),
+        },
+    }
+}
+
+/// The number behind the name of a mark.
+fn number(marks: &[Mark], name: &str) -> Option<f64> {
+    let mark = marks.iter().find(|m| m.name == name)?;
+    let number: f64 = mark.line.split_whitespace().nth(2)?.parse().ok()?;
+    number.is_finite().then_some(number)
 }
 
 /// The figure of `value`.
@@ -331,8 +389,21 @@ fn run_variants(
 
 #[cfg(test)]
 mod tests {
-    use super::{between, bytes_between, part};
+    use super::{between, bytes_between, number, part, ratio};
     use crate::workload::marks;
+
+    #[test]
+    fn a_count_is_the_number_behind_a_mark() {
+        let console = b"[    1.0] x\n[    1.500001] firstlight-mark pieces 17\n\
+                        [    2.000001] firstlight-mark none\n[    2.000002] firstlight-mark odd inf\n";
+        let marks = marks(console);
+        assert_eq!(number(&marks, "pieces"), Some(17.0));
+        for name in ["none", "odd", "absent"] {
+            assert_eq!(number(&marks, name), None, "{name}");
+        }
+        assert_eq!(ratio(Some(17.0), Some(4.0)), Some(4.25));
+        assert_eq!(ratio(Some(17.0), Some(0.0)), None);
+    }
 
     #[test]
     fn figures_are_what_lies_between_marks() {

@@ -81,8 +81,10 @@ pub fn add(
     archive.folder("firstlight");
     archive.folder("storage");
     debug_assert!(PATH.starts_with("/firstlight/"));
-    for name in profiles {
-        let profile = served_profile(named(name)?, arch, pace);
+    for given in profiles {
+        let profile = served_profile(named(given)?, arch, pace);
+        // That of a file is served by its own name: the file's has slashes in it.
+        let name = &profile.name;
         if let Some(words) = storage::not_given_back(&profile.name, &profile.storage) {
             say(words);
         }

@@ -126,6 +126,9 @@ pub struct ClassicsValue {
     pub published_ns: Option<i64>,
     /// Reproduced value, in virtual time; null if it was not measured.
     pub measured_ns: Option<i64>,
+    /// Figure that is not a duration; the two durations are null then. Missing for durations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<ClassicsCount>,
     /// Published value divided by the first of its group.
     pub published_ratio: Option<f64>,
     /// Reproduced value divided by the first of its group.
@@ -138,6 +141,18 @@ pub struct ClassicsValue {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub partial: Option<String>,
+}
+
+/// A published figure that is not a duration, and its reproduction.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct ClassicsCount {
+    /// Unit of both figures.
+    #[schemars(length(min = 1))]
+    pub unit: String,
+    /// Published figure; null if this case was not published.
+    pub published: Option<f64>,
+    /// Reproduced figure; null if it was not measured.
+    pub measured: Option<f64>,
 }
 
 /// The list, in the shape of `schemas/classics.json`.
@@ -168,6 +183,11 @@ pub fn classics_result(result: &ClassicResult) -> ClassicsResult {
         name: v.name.clone(),
         published_ns: v.published_ms.map(|ms| (ms * 1e6).round() as i64),
         measured_ns: v.measured_ns,
+        count: v.count.as_ref().map(|c| ClassicsCount {
+            unit: c.unit.clone(),
+            published: c.published,
+            measured: c.measured,
+        }),
         published_ratio: v.published_ratio,
         measured_ratio: v.measured_ratio,
         basis: v.basis.clone(),

@@ -10,7 +10,8 @@ use analysis::{
     Boot, ChartLimits, Comparison, Experiment, Options, RecordingCost, Trial, TrialFailure,
 };
 use firstlight_views::{
-    Check, Classic, ClassicResult, ClassicValue, LabPlan, LabPlanBoot, LabPlanVariant, html,
+    Check, Classic, ClassicCount, ClassicResult, ClassicValue, LabPlan, LabPlanBoot,
+    LabPlanVariant, html,
 };
 use record::{
     ClockKind, FunctionSum, Nanos, Origin, Process, Record, Recorder, Slice, TaskState, Unit,
@@ -326,6 +327,7 @@ pub fn classic_result() -> ClassicResult {
         name: name.to_owned(),
         published_ms: Some(published_ms),
         measured_ns,
+        count: None,
         published_ratio: Some(ratios.0),
         measured_ratio: ratios.1,
         basis: Some("modeled".to_owned()),
@@ -337,6 +339,15 @@ pub fn classic_result() -> ClassicResult {
         values: vec![
             value("loud", 2352.0, Some(1_388_800_000), (1.0, Some(1.0))),
             value("quiet", 1285.0, None, (0.546, None)),
+            ClassicValue {
+                published_ms: None,
+                count: Some(ClassicCount {
+                    unit: "lines".to_owned(),
+                    published: Some(40.0),
+                    measured: Some(37.25),
+                }),
+                ..value("printed", 0.0, None, (1.0, Some(1.0)))
+            },
         ],
         failures: vec!["quiet: its clock passed 9 s".to_owned()],
     }

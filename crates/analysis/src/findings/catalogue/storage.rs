@@ -90,9 +90,9 @@ pub(super) const RULES: &[Rule] = &[
         model: "measured: the upper bound is the time in which reads were queued while the device was idle, counting gaps over 1 ms and ten times the median, minus the median. Nothing is expected, because no experiment has shown such a time yet (`experiments/findings/scheduler`)",
         risk: "programs that read heavily may delay others",
         confidence: Confidence::Low,
-        needs: "block requests with queueing times (blktrace, ftrace) of a device without platters: MMC, NVMe, MTD, NBD",
+        needs: "block requests with queueing times (blktrace, ftrace) of a device without platters: MMC, NVMe, MTD, NBD, or a USB stick that the kernel log names as a removable disk",
         treatment: Some("io-scheduler=DEVICE:none"),
-        watch: &[devices::NVME],
+        watch: &[devices::NVME, devices::REMOVABLE_DISK],
         find: |v: &View<'_>| requests::scheduler(v),
     },
     Rule {
@@ -131,7 +131,7 @@ pub(super) const RULES: &[Rule] = &[
         confidence: Confidence::Low,
         needs: "block requests (blktrace, ftrace), with mounts, a command line or an image that name the root device",
         treatment: Some("ext=no-journal"),
-        watch: &[filesystems::REMOVABLE_DISK],
+        watch: &[devices::REMOVABLE_DISK],
         find: |v: &View<'_>| one(filesystems::journal(v)),
     },
     Rule {

@@ -29,8 +29,8 @@ pub fn statistics(image: &str, all: &[(u64, Statistics, Vec<CheckCost>)], style:
         if let Some(limit) = s.inline_limit.filter(|_| s.inline_files > 0) {
             let text = format!(
                 "{} files have at most {limit} bytes and a block of their own. With `inline_data` they \
-                 lie in their inodes, which spares a read for each: create the image with \
-                 `mke2fs -O inline_data -d FOLDER`.",
+                 lie in their inodes, which spares a read for each: create the image anew with \
+                 `image create FOLDER --form ext4:inline-data`.",
                 thousands(s.inline_files)
             );
             screen.wrapped("", 2, PLAIN, &text);
