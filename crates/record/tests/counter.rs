@@ -138,3 +138,28 @@ fn a_reading_of_unknown_rate_is_noted() {
     assert_eq!(record.kernel_clock(), None);
     assert_eq!(record.notes()[0].kind.name, "counter_rate_unknown");
 }
+
+#[test]
+fn a_reading_without_a_stamp_has_the_bound_of_the_two_kernel_clocks() {
+    let mut recorder = Recorder::new();
+    let source = recorder.source("dmesg", "kernel-log");
+    let origin = Origin { source, offset: 0 };
+    let printk = recorder.clock("printk", ClockKind::Printk, 1_000);
+    recorder.mark(
+        printk,
+        mark::KERNEL_CLOCK_START,
+        0,
+        Some(Phase::Kernel),
+        origin,
+    );
+    recorder.counter_rate(CounterRate {
+        hz: 1_000_000_000,
+        error_ppb: 0,
+    });
+    let mut unstamped = reading(7_000_000_000, (printk, 2_000 * MS), origin);
+    unstamped.stamp = None;
+    recorder.counter_reading(unstamped);
+    let start = recorder.finish().kernel_clock().unwrap();
+    assert_eq!(start.after_ns, 5_000 * MS);
+    assert!((110_000_000..111_000_000).contains(&start.error_ns));
+}

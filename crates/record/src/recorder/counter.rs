@@ -13,7 +13,7 @@ use crate::counter::{
 };
 use crate::event::{Mark, Phase};
 use crate::mark;
-use crate::matching::PRINTK;
+use crate::matching::{NEARLY_EQUAL_NS, PRINTK};
 use crate::note::{NoteKind, Severity};
 use crate::source::Origin;
 
@@ -22,6 +22,9 @@ const RAW: &str = "sched-clock";
 
 /// Stamps of the log are cut to whole microseconds.
 const STAMP_NS: u64 = 1_000;
+
+/// The kernel's time, which programs read.
+const MONOTONIC: &str = "monotonic";
 
 const NS_PER_S: i128 = 1_000_000_000;
 const BILLION: i128 = 1_000_000_000;
@@ -135,7 +138,11 @@ impl Recorder {
         for (i, (reading, at, error)) in known.iter().enumerate() {
             let counter = (self.clock(COUNTER, ClockKind::Counter, 0), *at);
             let origin = Some(reading.origin);
-            let monotonic = self.clock("monotonic", ClockKind::Monotonic, 1);
+            let monotonic = self.clock(MONOTONIC, ClockKind::Monotonic, 1);
+            if reading.stamp.is_none() {
+                // It stands for the clock of the log, which it nearly is.
+                self.uses(monotonic, None);
+            }
             let monotonic = (monotonic, reading.monotonic_ns);
             self.relate(counter, monotonic, *error, origin);
             if reading.slept_ns >= SLEPT_NS {
@@ -217,9 +224,11 @@ impl Recorder {
         let of_counter = |p: &&SyncPoint| p.a == counter || p.b == counter;
         let origin = self.sync.iter().find(of_counter)?.origin?;
         let to_counter = Mapping::new(counter, self.clocks.len(), &self.sync);
-        let kernel = self.clock_called(PRINTK);
-        let kernel = kernel.filter(|k| to_counter.error_ns(*k).is_some());
-        let kernel = kernel.or_else(|| self.clock_called("monotonic"))?;
+        // Without a log, the kernel's time stands for it, and began nearly at once.
+        let (kernel, apart) = match self.clock_called(PRINTK) {
+            Some(printk) => (printk, 0),
+            None => (self.clock_called(MONOTONIC)?, NEARLY_EQUAL_NS),
+        };
         // The first stamps are those of the raw clock, which has no bound of the course.
         let raw = self
             .clock_called(RAW)
@@ -227,7 +236,7 @@ impl Recorder {
             .and_then(|raw| to_counter.error_ns(raw));
         let error_ns = match raw {
             Some(raw) => raw.saturating_add(STAMP_NS),
-            None => to_counter.error_ns(kernel)?,
+            None => to_counter.error_ns(kernel)?.saturating_add(apart),
         };
         let start = KernelClockStart {
             after_ns: to_counter.apply(kernel, 0).0,
