@@ -71,10 +71,8 @@ impl Counter {
                 }
             }
             Some(b't') => self.tsc(recorder, at, text),
-            Some(b'H' | b'B' | b's' | b'X') => {
-                if HYPERVISORS.iter().any(|h| text.starts_with(h)) && !text.starts_with(BARE) {
-                    recorder.counter_doubt(CounterDoubt::Hypervisor, at.origin);
-                }
+            Some(b'H' | b'B' | b's' | b'X') if names_hypervisor(text) => {
+                recorder.counter_doubt(CounterDoubt::Hypervisor, at.origin);
             }
             Some(b'K' | b'C') => {
                 let crash = memmem::find(text, b"ommand line: ").is_some()
@@ -123,6 +121,11 @@ impl Counter {
             }
         }
     }
+}
+
+/// Whether a line says that the kernel runs under a hypervisor.
+fn names_hypervisor(text: &[u8]) -> bool {
+    HYPERVISORS.iter().any(|h| text.starts_with(h)) && !text.starts_with(BARE)
 }
 
 /// Reads the words behind `firstlight: clocks `:
