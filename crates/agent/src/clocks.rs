@@ -129,6 +129,31 @@ impl Stamp {
         )
     }
 
+    /// The line that says this, with the time within which the counter and `CLOCK_MONOTONIC`
+    /// were read, and what was `seen` that makes the counter's zero doubtful. A counter of
+    /// unknown rate is in it: an input may state the rate.
+    #[must_use]
+    pub fn reading_line(&self, counter_hz: Option<u64>, seen: &[&str]) -> String {
+        let mut line = "clocks".to_owned();
+        if let Some((before, after)) = self.counter {
+            line += &format!(" counter={}", middle(before, after));
+            if let Some(hz) = counter_hz {
+                line += &format!(" hz={hz}");
+            }
+        }
+        line += &format!(
+            " monotonic_ns={} boottime_ns={}",
+            self.monotonic_ns, self.boottime_ns
+        );
+        if let (Some((before, after)), Some(hz)) = (self.counter, counter_hz) {
+            line += &format!(" error_ns={}", half_bracket(before, after, hz));
+        }
+        if !seen.is_empty() {
+            line += &format!(" seen={}", seen.join(","));
+        }
+        line
+    }
+
     /// A mark at this instant, on the counter if there is one.
     #[must_use]
     pub fn mark(&self, name: &str, begins: Option<&str>, counter_hz: Option<u64>) -> MarkInfo {
@@ -159,12 +184,11 @@ pub fn clocks(stamps: &[Stamp], counter_hz: Option<u64>) -> Vec<ClockInfo> {
     if let Some(hz) = counter_hz.filter(|hz| *hz > 0) {
         let readings = stamps.iter().filter_map(|s| {
             let (before, after) = s.counter?;
-            let bracket = u128::from(after.saturating_sub(before)) * u128::from(NS_PER_S);
             Some(Reading {
                 ticks: middle(before, after),
                 other: MONOTONIC.into(),
                 other_ns: signed(s.monotonic_ns),
-                error_ns: u64::try_from(bracket / u128::from(hz) / 2 + 1).unwrap_or(u64::MAX),
+                error_ns: half_bracket(before, after, hz),
             })
         });
         clocks.push(clock(COUNTER, "counter", hz, readings.collect()));
@@ -249,6 +273,13 @@ fn read(clock: ClockId) -> u64 {
     u64::try_from(ns).unwrap_or(0)
 }
 
+/// Half the time between two readings of a counter of `hz` ticks a second, in nanoseconds,
+/// rounded up.
+fn half_bracket(before: u64, after: u64, hz: u64) -> u64 {
+    let bracket = u128::from(after.saturating_sub(before)) * u128::from(NS_PER_S);
+    u64::try_from(bracket / u128::from(hz.max(1)) / 2 + 1).unwrap_or(u64::MAX)
+}
+
 fn middle(a: u64, b: u64) -> u64 {
     a + b.saturating_sub(a) / 2
 }
@@ -314,6 +345,19 @@ mod tests {
         assert_eq!(
             STAMP.kmsg_line(None),
             "clocks monotonic_ns=500 boottime_ns=510"
+        );
+    }
+
+    #[test]
+    fn a_reading_states_its_error_and_what_was_seen() {
+        assert_eq!(
+            STAMP.reading_line(Some(2_000_000_000), &["kexec", "hypervisor"]),
+            "clocks counter=3050 hz=2000000000 monotonic_ns=500 boottime_ns=510 error_ns=26 \
+             seen=kexec,hypervisor"
+        );
+        assert_eq!(
+            STAMP.reading_line(None, &[]),
+            "clocks counter=3050 monotonic_ns=500 boottime_ns=510"
         );
     }
 

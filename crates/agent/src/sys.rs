@@ -31,7 +31,7 @@ pub fn read_kernel_file(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// The board's counter, if [`use_board_counter`] named one; or else the
 /// processor's, if this kind of processor has one that programs may read: the TSC
 /// on x86-64, CNTVCT on arm64, and on 32-bit ARM where the kernel says that there
-/// is one.
+/// is one, and `time` on RISC-V.
 #[must_use]
 pub fn counter() -> Option<u64> {
     board_counter().or_else(own_counter)
@@ -72,12 +72,65 @@ fn own_counter() -> Option<u64> {
         }
         Some(u64::from(high) << 32 | u64::from(low))
     }
+    #[cfg(target_arch = "riscv64")]
+    {
+        let ticks: u64;
+        // SAFETY: Linux lets programs read `time` on every machine that it runs on; nothing
+        // is written. The fence keeps the reading from moving ahead.
+        unsafe {
+            std::arch::asm!("fence", "rdtime {}", out(reg) ticks, options(nostack));
+        }
+        Some(ticks)
+    }
     #[cfg(not(any(
         target_arch = "x86_64",
         target_arch = "aarch64",
+        target_arch = "riscv64",
         all(target_arch = "arm", has_barriers)
     )))]
     None
+}
+
+/// Whether a hypervisor may set what [`counter`] reads, as the processor says: on x86, by
+/// leaf 1 of CPUID, but for QEMU's own emulation, whose counter runs from reset.
+#[must_use]
+pub fn has_hypervisor() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::__cpuid;
+        const PRESENT: u32 = 1 << 31;
+        // "TCGT", in the lowest of twelve letters.
+        const EMULATION: u32 = u32::from_le_bytes(*b"TCGT");
+        let present = __cpuid(1).ecx & PRESENT != 0;
+        present && __cpuid(0x4000_0000).ebx != EMULATION
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// The ticks per second of the TSC by leaf 0x15 of CPUID, which newer processors of Intel
+/// have (Software Developer's Manual, volume 3, "Determining the Processor Base Frequency").
+#[cfg(target_arch = "x86_64")]
+fn tsc_hz() -> Option<u64> {
+    use std::arch::x86_64::{__cpuid, __get_cpuid_max};
+    const LEAF: u32 = 0x15;
+    if __get_cpuid_max(0).0 < LEAF {
+        return None;
+    }
+    let leaf = __cpuid(LEAF);
+    let hz = u64::from(leaf.ecx).checked_mul(u64::from(leaf.ebx))?;
+    hz.checked_div(u64::from(leaf.eax)).filter(|hz| *hz > 0)
+}
+
+/// What a processor without a register for it has as the rate of its counter: the property
+/// `timebase-frequency` of the device tree, of four or eight bytes.
+#[cfg(any(target_arch = "riscv64", test))]
+fn timebase_hz(property: &[u8]) -> Option<u64> {
+    if !matches!(property.len(), 4 | 8) {
+        return None;
+    }
+    let hz = property.iter().fold(0, |n, b| n << 8 | u64::from(*b));
+    Some(hz).filter(|hz| *hz > 0)
 }
 
 /// Whether this processor has the generic timer of later ARMv7 cores: without it
@@ -121,7 +174,28 @@ pub fn counter_hz() -> Option<u64> {
         }
         Some(u64::from(hz)).filter(|hz| *hz > 0)
     }
-    #[cfg(not(any(target_arch = "aarch64", all(target_arch = "arm", has_barriers))))]
+    #[cfg(target_arch = "riscv64")]
+    {
+        const RATE: &str = "/proc/device-tree/cpus/timebase-frequency";
+        timebase_hz(&read_kernel_file(RATE).ok()?)
+    }
+    #[cfg(not(any(
+        target_arch = "aarch64",
+        target_arch = "riscv64",
+        all(target_arch = "arm", has_barriers)
+    )))]
+    None
+}
+
+/// The ticks per second of [`counter`] by the processor's own word, where the kernel may have
+/// measured a better one.
+#[must_use]
+pub fn nominal_hz() -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        tsc_hz()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
     None
 }
 
@@ -430,5 +504,22 @@ impl Drop for Mapped {
         // SAFETY: this is what `new` mapped, and nobody has a slice of it now.
         // If it fails, the mapping stays until the process ends.
         let _ = unsafe { rustix::mm::munmap(self.start.cast(), self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::timebase_hz;
+
+    #[test]
+    fn the_rate_of_a_device_tree_has_four_or_eight_bytes() {
+        assert_eq!(timebase_hz(&[0, 0x98, 0x96, 0x80]), Some(10_000_000));
+        assert_eq!(
+            timebase_hz(&[0, 0, 0, 0, 0, 0x98, 0x96, 0x80]),
+            Some(10_000_000)
+        );
+        assert_eq!(timebase_hz(&[0, 0, 0, 0]), None);
+        assert_eq!(timebase_hz(&[1, 2, 3]), None);
+        assert_eq!(timebase_hz(&[]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Everything that one screen, or one page, says about a boot.
 
 use crate::blame::{Blame, BlameKind, blame_with};
-use crate::clocks::{ClockRow, clocks};
+use crate::clocks::{ClockRow, KernelClock, clocks, kernel_clock};
 use crate::console::{Console, console};
 use crate::facts::{FactRow, facts};
 use crate::findings::{Finding, findings_for};
@@ -31,6 +31,8 @@ pub struct Boot {
     pub ledger: Ledger,
     /// The clocks that its sources read.
     pub clocks: Vec<ClockRow>,
+    /// The time before the kernel's clock; `None` if no input tells it.
+    pub kernel_clock: Option<KernelClock>,
     /// Periodic readings.
     pub readings: Vec<Readings>,
     /// What holds for the whole boot.
@@ -59,6 +61,7 @@ pub fn boot(record: &Record, options: &Options, top: usize) -> Boot {
         console: console(record, &phases, top),
         ledger: ledger(record),
         clocks: clocks(record),
+        kernel_clock: kernel_clock(record, &phases),
         readings: readings(record),
         facts: facts(record),
         cmdline: fact("kernel.cmdline"),

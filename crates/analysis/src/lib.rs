@@ -87,7 +87,7 @@ pub use boots::{
 pub use bootstrap::{Interval, interval};
 pub use chain::{ChainLink, critical_chain};
 pub use chart::{Chart, ChartDependency, ChartLimits, ChartMessage, chart};
-pub use clocks::{ClockRow, clocks};
+pub use clocks::{ClockRow, KernelClock, clocks, kernel_clock};
 pub use compare::{
     Change, CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, Usual,
     compare, compare_with, compare_with_history,

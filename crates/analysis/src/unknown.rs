@@ -138,6 +138,7 @@ fn known<'r>(record: &'r Record, phases: &'r Phases) -> Vec<Known<'r>> {
 fn ask(record: &Record, phase: Phase, until: Nanos) -> &'static str {
     let has = |kind: SpanKind| spans::distinct(record).iter().any(|s| s.kind == kind);
     match phase {
+        Phase::BeforeKernelClock => BEFORE_CLOCK,
         Phase::Firmware => FIRMWARE,
         Phase::Loader | Phase::Decompression => LOADER,
         Phase::Kernel => {
@@ -155,6 +156,8 @@ fn ask(record: &Record, phase: Phase, until: Nanos) -> &'static str {
     }
 }
 
+const BEFORE_CLOCK: &str = "Before the kernel clock: add a serial log that the host stamped, \
+    `bootstage report` of U-Boot, or `cbmem -t` on coreboot.";
 const FIRMWARE: &str = "Firmware: add `cbmem -t` on coreboot, or a serial log that the host \
     stamped.";
 const LOADER: &str = "Boot loader: add `bootstage report` of U-Boot, or a serial log that the \

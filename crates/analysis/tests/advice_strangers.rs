@@ -209,3 +209,26 @@ fn an_initramfs_that_waits_in_a_log_without_an_end_is_told() {
             .all(|f| f.expected < record::Nanos(1_000_000_000))
     );
 }
+
+#[test]
+fn what_our_own_agent_does_between_its_lines_is_no_finding() {
+    let text = |last: &str| {
+        let mut text = "source dmesg.txt kernel-log\nclock printk printk\n".to_owned();
+        text += "mark 0s kernel-start kernel\n";
+        for line in 0..20 {
+            text += &format!("say {}ms 6 l{line:03}\n", 100 + line);
+        }
+        text += "mark 1s initrd-start initrd\nsay 1s 6 Run /init as init process\n";
+        text += "say 1001ms 6 firstlight: mark initrd-start\nsay 1100ms 6 nd_pmem: loaded\n";
+        text += &format!("say 2600ms 6 {last}\nmark 2700ms userspace-start userspace\n");
+        text + "say 3s 6 end\n"
+    };
+    let of_stretch = |last: &str| {
+        let all = found(&text(last));
+        let silent = all.iter().filter(|f| f.id == "kernel-silence");
+        silent.filter(|f| f.title.contains(last)).count()
+    };
+    assert_eq!(of_stretch("firstlight: mark userspace-start"), 0);
+    // Another's line behind the same silence is a finding.
+    assert_eq!(of_stretch("EXT4-fs (sda1): mounted"), 1);
+}

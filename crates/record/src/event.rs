@@ -8,6 +8,9 @@ use crate::time::Nanos;
 /// A part of the boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
+    /// What ran before the kernel's clock, where only a counter saw it: firmware, loader,
+    /// decompression and the start of the kernel together.
+    BeforeKernelClock,
     /// Boot ROM, BIOS, UEFI, Trusted Firmware.
     Firmware,
     /// Boot loader.
@@ -26,7 +29,8 @@ pub enum Phase {
 
 impl Phase {
     /// Every phase, in order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
+        Self::BeforeKernelClock,
         Self::Firmware,
         Self::Loader,
         Self::Decompression,
@@ -40,6 +44,7 @@ impl Phase {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::BeforeKernelClock => "before-kernel-clock",
             Self::Firmware => "firmware",
             Self::Loader => "loader",
             Self::Decompression => "decompression",

@@ -29,6 +29,7 @@ mod arrival;
 mod calls;
 mod clock;
 mod console;
+mod counter;
 mod event;
 mod io;
 mod matching;
@@ -49,6 +50,9 @@ pub mod mark;
 pub use arrival::Arrival;
 pub use calls::{Call, CallId, CallTree, FunctionSum};
 pub use clock::{Clock, ClockId, ClockKind};
+pub use counter::{
+    COUNTER, CounterDoubt, CounterRate, CounterReading, CourseNotes, KernelClockStart, KernelCourse,
+};
 pub use event::{Dependency, DependencyKind, Doubt, Fact, Mark, Message, Phase, Span, SpanKind};
 pub use io::{Access, AccessKind, Device, Operation, Request, RequestEvents, RequestTotals, Tally};
 pub use name::NameId;

@@ -5,6 +5,8 @@
 
 /// Power came on, or the processor left reset.
 pub const POWER_ON: &str = "power-on";
+/// Zero of a hardware counter that runs from reset, as far as is known.
+pub const COUNTER_START: &str = "counter-start";
 /// Zero of the record's clock, where no mark is known.
 pub const CLOCK_START: &str = "clock-start";
 /// The kernel image's own decompressor began.

@@ -14,6 +14,10 @@ pub(crate) const PRINTK: &str = "printk";
 /// Fewer pairs of lines or of initcalls relate no clocks.
 const FEWEST_PAIRS: usize = 3;
 
+/// The bound for clocks of one kernel that count from nearly the same instant: see
+/// [`TAKEN_AS_EQUAL`].
+pub(crate) const NEARLY_EQUAL_NS: u64 = 110_000_000;
+
 /// So many pairs make a point at which both clocks are known.
 const PAIRS_A_POINT: usize = 16;
 
@@ -28,13 +32,13 @@ const MOST_POINTS: usize = 64;
 /// the one of messages is steered until the kernel marks it stable.
 /// `CLOCK_BOOTTIME` is `CLOCK_MONOTONIC` and the time asleep: no boot sleeps.
 const TAKEN_AS_EQUAL: [(&str, &str, u64); 7] = [
-    (PRINTK, "monotonic", 110_000_000),
-    ("sched-clock", PRINTK, 110_000_000),
-    ("sched-clock", "monotonic", 110_000_000),
+    (PRINTK, "monotonic", NEARLY_EQUAL_NS),
+    ("sched-clock", PRINTK, NEARLY_EQUAL_NS),
+    ("sched-clock", "monotonic", NEARLY_EQUAL_NS),
     ("boottime", "monotonic", 1_000),
-    ("boottime", PRINTK, 110_000_000),
-    ("monotonic-raw", "monotonic", 110_000_000),
-    ("uptime", "monotonic", 110_000_000),
+    ("boottime", PRINTK, NEARLY_EQUAL_NS),
+    ("monotonic-raw", "monotonic", NEARLY_EQUAL_NS),
+    ("uptime", "monotonic", NEARLY_EQUAL_NS),
 ];
 
 const CLOCKS_TAKEN_AS_EQUAL: NoteKind = NoteKind {

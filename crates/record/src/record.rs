@@ -3,6 +3,7 @@
 mod tables;
 
 use crate::clock::{Clock, ClockId};
+use crate::counter::KernelClockStart;
 use crate::event::{Dependency, Fact, Mark, Message, Span};
 use crate::name::{NameId, Names};
 use crate::note::Note;
@@ -18,6 +19,7 @@ pub struct Record {
     pub(crate) clock: ClockId,
     pub(crate) clocks: Vec<Clock>,
     pub(crate) zero: String,
+    pub(crate) kernel_clock: Option<KernelClockStart>,
     pub(crate) last: Option<Nanos>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) spans: Vec<Span>,
@@ -64,6 +66,13 @@ impl Record {
     #[must_use]
     pub fn zero(&self) -> &str {
         &self.zero
+    }
+
+    /// When the clock of the kernel's log began on a counter that runs from reset; `None` if
+    /// no input tells, or the counter may not have started at the reset that began this boot.
+    #[must_use]
+    pub const fn kernel_clock(&self) -> Option<KernelClockStart> {
+        self.kernel_clock
     }
 
     /// The last time of any event; `None` if nothing carries a time.

@@ -1,9 +1,11 @@
 //! From events in any order to one sorted record.
 
+mod counter;
 mod finish;
 mod tables;
 
 use crate::clock::{Clock, ClockId, ClockKind, SyncPoint};
+use crate::counter::Counter;
 use crate::event::{Dependency, DependencyKind, Doubt, Fact, Mark, Message, Phase, Span, SpanKind};
 use crate::io::Device;
 use crate::name::{NameId, Names};
@@ -50,6 +52,7 @@ pub struct Recorder {
     facts: Vec<Fact>,
     notes: Vec<Note>,
     pub(crate) tables: Tables,
+    counter: Counter,
 }
 
 /// A span about to be recorded: its clock, kind and evidence are known, the

@@ -8,9 +8,11 @@ mod gathered;
 mod log;
 mod more;
 mod programs;
+mod reading;
 mod texts;
 
 pub use gathered::{Gathered, Large};
+pub use reading::{Said, read_clocks};
 
 use crate::capture::{Manifest, SourceFile, VERSION};
 use crate::clocks::{Stamp, hz_between, hz_in_log};
@@ -99,6 +101,7 @@ pub fn gather_with(counter_hz: Option<u64>, systemd: Option<(SourceFile, Vec<u8>
     gathered.counter_hz = counter_hz
         .or_else(sys::counter_hz)
         .or_else(|| gathered.logged_hz())
+        .or_else(sys::nominal_hz)
         .or_else(|| measured_hz(&begin));
     gathered.clocks(&[begin, Stamp::now()]);
     gathered

@@ -61,6 +61,9 @@ Usage: firstlight-agent collect -o OUT    after the boot: save its logs and trac
                                           see `firstlight-agent prefetch --help`
        firstlight-agent measure DEVICE    read DEVICE for a few seconds and print how long
                                           that took, for `firstlight calibrate`
+       firstlight-agent clocks            read the hardware counter beside the kernel's
+                                          clocks: writes two lines into the kernel log,
+                                          and prints them
        init=/path/to/firstlight-agent     on the kernel command line: capture the
                                           next boot and start the real init
 
@@ -73,6 +76,7 @@ Kernel parameters for a boot that the agent starts:
 
     const HELP_END: &str = "
 Examples: firstlight-agent collect -o boot.tar
+          firstlight-agent clocks && dmesg > dmesg.txt
           firstlight-agent collect -o - | ssh host 'cat > boot.tar'
           init=/usr/sbin/firstlight-agent firstlight.first_light=listen:22
           firstlight.sample_ms=100 firstlight.events=block:*,sched:sched_process_*
@@ -88,6 +92,7 @@ In the lab, the agent also starts itself in other roles: init, finish, @...
         Watcher,
         Collect(Out),
         Measure(String),
+        Clocks,
         Prefetch,
         Help,
     }
@@ -123,6 +128,7 @@ In the lab, the agent also starts itself in other roles: init, finish, @...
             }),
             Role::Collect(out) => collect(&out),
             Role::Measure(device) => measure::run(&device),
+            Role::Clocks => clocks(),
             Role::Prefetch => return prefetch::run(),
             Role::Help => help(),
         };
@@ -155,7 +161,7 @@ In the lab, the agent also starts itself in other roles: init, finish, @...
         if std::process::id() == 1
             && !matches!(
                 &*first,
-                "collect" | "measure" | "prefetch" | "-h" | "--help"
+                "collect" | "clocks" | "measure" | "prefetch" | "-h" | "--help"
             )
         {
             let trial = Path::new(firstlight_agent::config::PATH).exists();
@@ -170,6 +176,9 @@ In the lab, the agent also starts itself in other roles: init, finish, @...
         }
         if first == "prefetch" {
             return Ok(Role::Prefetch);
+        }
+        if first == "clocks" {
+            return Ok(Role::Clocks);
         }
         if first == "measure" {
             let device = std::env::args().nth(2);
@@ -223,6 +232,15 @@ In the lab, the agent also starts itself in other roles: init, finish, @...
             writeln!(text, "{line}")?;
         }
         text.push_str(HELP_END);
+        Ok(std::io::stdout().write_all(text.as_bytes())?)
+    }
+
+    fn clocks() -> Result<(), Box<dyn Error>> {
+        let said = here::read_clocks();
+        if let Some(why) = &said.refused {
+            let _ = writeln!(std::io::stderr(), "firstlight-agent: {why}");
+        }
+        let text = said.lines.join("\n") + "\n";
         Ok(std::io::stdout().write_all(text.as_bytes())?)
     }
 

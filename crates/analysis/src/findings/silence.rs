@@ -124,6 +124,9 @@ const TOLD: [&str; 12] = [
     "Enter passphrase for /dev/",
 ];
 
+/// How lines of our own agent begin.
+const AGENT: &str = "firstlight: ";
+
 /// After these lines the kernel tests its ciphers, and is silent: as the last of the security
 /// modules has begun, the order of linking comes to `crypto` (late initcalls); and the first
 /// certificate needs RSA and a hash.
@@ -152,11 +155,16 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     let enabled = view.record.mark(mark::CONSOLE_ENABLED).map(|m| m.at);
     let flushed = console::flushed(view.record);
     let random = super::cmdline::random_wait(view);
+    let clock_start = view.record.mark(mark::KERNEL_CLOCK_START).map(|m| m.at);
+    let messages = view.record.messages().iter();
+    let mut of_agent = messages.filter(|m| view.record.text(m).starts_with(AGENT));
+    let agent_runs = of_agent.find_map(|m| m.at);
     let mut found: Vec<(Nanos, Line<'_>, Line<'_>, Vec<&str>)> = Vec::new();
     for at in 0..view.record.messages().len() {
         let Some(line) = view.line(at) else { break };
         // Stamps before the clock runs say nothing of time.
-        let Some(from) = line.message.at.filter(|t| inside(*t) && t.0 != 0) else {
+        let runs = |t: &Nanos| t.0 != 0 && Some(*t) != clock_start;
+        let Some(from) = line.message.at.filter(|t| inside(*t) && runs(t)) else {
             continue;
         };
         let is_beside = |l: &Line<'_>| BESIDE.iter().any(|b| l.text.contains(b));
@@ -181,6 +189,11 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         let Some(to) = next.message.at.filter(|t| inside(*t)) else {
             continue;
         };
+        // What the agent does from its first line to a later one is no part of the boot that
+        // a user could change.
+        if next.text.starts_with(AGENT) && agent_runs.is_some_and(|runs| from >= runs) {
+            continue;
+        }
         let by_programs = quiet::is_programs(line.text) || quiet::is_programs(next.text);
         if by_programs && (to - from < OF_PROGRAMS || quiet::is_explained(view, from, to)) {
             continue;

@@ -20,12 +20,15 @@ impl Recorder {
     /// Brings everything onto one clock, moves zero to a mark, and sorts.
     #[must_use]
     pub fn finish(mut self) -> Record {
+        self.relate_counter();
         self.sort_sync();
         self.note_full_tables();
         let used = self.clocks_in_use();
         self.relate_by_lines();
         self.relate_by_matches(&used);
         self.assume_equal_clocks(&used);
+        let kernel_clock = self.mark_counter_start();
+        let used = self.clocks_in_use();
         let reference = self.reference(&used);
         let mapping = Mapping::new(reference, self.clocks.len(), &self.sync);
         for (i, clock) in self.clocks.iter_mut().enumerate() {
@@ -117,6 +120,7 @@ impl Recorder {
             clock: reference,
             clocks: self.clocks,
             zero: zero_name,
+            kernel_clock,
             last: self.last,
             marks,
             spans: self.spans,

@@ -27,12 +27,12 @@
 //! `sched_clock: 56 bits at 62MHz` (kernel/time/sched_clock.c) and never marks
 //! its clock stable, which only one that may turn out unstable has to.
 
+use super::at::At;
 use super::call::Function;
-use super::milestone::{At, Reading};
 use super::notes::{KERNEL_CLOCK_CORRECTED, KERNEL_CLOCK_UNEVEN};
 use crate::text::number;
 use memchr::{memmem, memrchr};
-use record::{ClockId, ClockKind, Origin, Recorder};
+use record::{ClockKind, CourseNotes, KernelCourse, Recorder};
 
 /// A smaller gain or loss is not worth a note.
 const WORTH_A_NOTE_NS: u64 = 1_000_000;
@@ -105,8 +105,9 @@ impl LocalClock {
         }
     }
 
-    /// Relates the stamps to the counter by `readings` of both.
-    pub(super) fn finish(self, recorder: &mut Recorder, readings: &[Reading]) {
+    /// Says how the stamps run beside the raw clock. Readings of a counter, wherever they
+    /// come from, decide whether they can be set right.
+    pub(super) fn finish(self, recorder: &mut Recorder) {
         if let (Some(at), None) = (self.generic, self.stable) {
             let raw = recorder.clock(RAW, ClockKind::Printk, 1);
             recorder.relate(
@@ -116,21 +117,18 @@ impl LocalClock {
                 Some(at.origin),
             );
         }
-        let course = self.course();
-        let corrected = course.is_some_and(|c| c.relate(recorder, readings));
-        if !corrected {
-            for r in readings {
-                recorder.relate(r.counter, r.stamp, r.error_ns, Some(r.origin));
+        let uneven = self.stable.filter(|s| s.1.unsigned_abs() > WORTH_A_NOTE_NS);
+        let said = uneven.map(|(stable, ahead_ns)| (stable, self.said(ahead_ns, stable)));
+        match (self.course(), said) {
+            (Some(course), said) => {
+                let notes: CourseNotes =
+                    said.map(|(_, said)| (&KERNEL_CLOCK_CORRECTED, &KERNEL_CLOCK_UNEVEN, said));
+                recorder.kernel_course(course, notes);
             }
-        }
-        if let Some((stable, ahead_ns)) = self.stable
-            && ahead_ns.unsigned_abs() > WORTH_A_NOTE_NS
-        {
-            let kind = match corrected {
-                true => &KERNEL_CLOCK_CORRECTED,
-                false => &KERNEL_CLOCK_UNEVEN,
-            };
-            recorder.note(stable.origin, kind, || self.said(ahead_ns, stable));
+            (None, Some((stable, said))) => {
+                recorder.note(stable.origin, &KERNEL_CLOCK_UNEVEN, || said);
+            }
+            (None, None) => {}
         }
     }
 
@@ -147,7 +145,7 @@ impl LocalClock {
 
     /// Stamps and the raw clock side by side; `None` if lines are missing, or
     /// what they say cannot be.
-    fn course(&self) -> Option<Course> {
+    fn course(&self) -> Option<KernelCourse> {
         let (start, tick) = (self.ticks?, self.tick_ns?);
         let (switch, (stable, ahead)) = (self.switching.or(self.switch)?, self.stable?);
         if [switch, stable].iter().any(|at| at.clock != start.clock) {
@@ -188,7 +186,7 @@ impl LocalClock {
         if !points.iter().zip(later).all(rises) {
             return None;
         }
-        Some(Course {
+        Some(KernelCourse {
             clock: start.clock,
             points,
             ahead,
@@ -205,45 +203,6 @@ fn round_up(ns: i64, tick: i64) -> Option<i64> {
         return Some(ns);
     }
     ns.checked_sub(over)?.checked_add(tick)
-}
-
-/// The stamps' clock against the raw one.
-#[derive(Debug, PartialEq, Eq)]
-struct Course {
-    /// The stamps' clock.
-    clock: ClockId,
-    /// (stamp, raw), both rising. Before the first the two are equal.
-    points: Vec<(i64, i64)>,
-    /// How far a stamp is ahead from the last point on.
-    ahead: i64,
-    /// The bound between the points.
-    error_ns: u64,
-    /// The line that says so.
-    origin: Origin,
-}
-
-impl Course {
-    /// Puts the raw clock between the stamps and the counter; false if no
-    /// reading can. The two must not be related in any shorter way, for that
-    /// one would be taken.
-    fn relate(&self, recorder: &mut Recorder, readings: &[Reading]) -> bool {
-        let even = self.points.last().map_or(i64::MAX, |p| p.0);
-        let usable = |r: &&Reading| r.stamp.0 == self.clock && r.stamp.1 >= even;
-        let mut readings = readings.iter().filter(usable).peekable();
-        if readings.peek().is_none() {
-            return false;
-        }
-        let raw = recorder.clock(RAW, ClockKind::Printk, 1);
-        for (stamp, at) in &self.points {
-            let (stamp, at) = ((self.clock, *stamp), (raw, *at));
-            recorder.relate(stamp, at, self.error_ns, Some(self.origin));
-        }
-        for r in readings {
-            let at = r.stamp.1.saturating_sub(self.ahead);
-            recorder.relate(r.counter, (raw, at), r.error_ns, Some(r.origin));
-        }
-        true
-    }
 }
 
 fn seconds(ns: i64) -> String {

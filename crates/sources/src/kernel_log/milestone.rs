@@ -1,12 +1,10 @@
 //! The lines by which a boot's milestones are known.
 
-use super::notes::BAD_CLOCKS_LINE;
+use super::at::At;
+use super::counter;
 use crate::text::{lossy, number};
 use memchr::memmem;
-use record::{ClockId, ClockKind, Origin, Phase, Recorder, mark};
-
-/// Two clocks of one `firstlight: clocks` line were read within this time.
-const CLOCKS_ERROR_NS: u64 = 10_000;
+use record::{ClockKind, Origin, Phase, Recorder, mark};
 
 /// A kernel's first words, before its version; on ARM another line is before it.
 pub(super) const VERSION: &[u8] = b"Linux version ";
@@ -15,36 +13,6 @@ pub(super) const BOOTING: &[u8] = b"Booting Linux on ";
 /// Whether a kernel begins to speak with `text`.
 pub(super) fn is_kernels_first(text: &[u8]) -> bool {
     text.starts_with(VERSION) || text.starts_with(BOOTING)
-}
-
-/// An instant in a source.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct At {
-    /// The clock of the stamp.
-    pub clock: ClockId,
-    /// The stamp.
-    pub ns: i64,
-    /// The line.
-    pub origin: Origin,
-}
-
-impl At {
-    fn mark(self, recorder: &mut Recorder, name: &str, begins: Option<Phase>) {
-        recorder.mark(self.clock, name, self.ns, begins, self.origin);
-    }
-}
-
-/// The stamp of a line that says what a counter read.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reading {
-    /// The stamp and its clock.
-    pub stamp: (ClockId, i64),
-    /// The counter, in nanoseconds.
-    pub counter: (ClockId, i64),
-    /// The two were read within this time.
-    pub error_ns: u64,
-    /// The line.
-    pub origin: Origin,
 }
 
 /// Which programs have run so far.
@@ -72,9 +40,6 @@ pub(super) struct Milestones {
     initrd_systemd: bool,
     /// Whether a line was a milestone: all of them are lines that only inform.
     informs: bool,
-    /// What relates the kernel's stamps to a counter; the end of the log
-    /// decides how.
-    readings: Vec<Reading>,
 }
 
 impl Milestones {
@@ -122,7 +87,7 @@ impl Milestones {
             Some(b'F') => self.freed(recorder, at, text),
             Some(b'R') => self.run(recorder, at, text),
             Some(b's') => self.systemd_line(recorder, at, text),
-            Some(b'f') => self.firstlight(recorder, at, text),
+            Some(b'f') => Self::firstlight(recorder, at, text),
             _ => false,
         };
         self.informs |= milestone;
@@ -134,15 +99,13 @@ impl Milestones {
         self.informs
     }
 
-    /// Decides what only the end of the log decides. Gives back what relates
-    /// the stamps to a counter.
-    pub(super) fn finish(self, recorder: &mut Recorder) -> Vec<Reading> {
+    /// Decides what only the end of the log decides.
+    pub(super) fn finish(self, recorder: &mut Recorder) {
         if let Some(at) = self.systemd
             && self.stage != Stage::Userspace
         {
             at.mark(recorder, mark::USERSPACE_START, Some(Phase::Userspace));
         }
-        self.readings
     }
 
     fn start(&mut self, recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
@@ -184,6 +147,8 @@ impl Milestones {
     pub(super) fn untimed(&mut self, recorder: &mut Recorder, text: &[u8], origin: Origin) {
         if self.version || text.starts_with(VERSION) {
             self.facts(recorder, text, origin);
+        } else if let Some(readings) = text.strip_prefix(counter::LINE) {
+            counter::clocks_line(recorder, None, origin, readings);
         }
     }
 
@@ -335,10 +300,9 @@ impl Milestones {
     }
 
     /// What the agent writes into the kernel log:
-    /// `firstlight: clocks counter=TICKS hz=HZ monotonic_ns=N boottime_ns=N`, the
-    /// first two only where the machine has a counter of known speed, and
+    /// `firstlight: clocks ...`, which [`counter::clocks_line`] reads, and
     /// `firstlight: mark NAME`.
-    fn firstlight(&mut self, recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
+    fn firstlight(recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
         let Some(words) = text.strip_prefix(b"firstlight: ") else {
             return false;
         };
@@ -353,10 +317,11 @@ impl Milestones {
         let Some(readings) = words.strip_prefix(b"clocks ") else {
             return false;
         };
-        match relate_clocks(recorder, at, readings) {
-            Some(reading) => self.readings.extend(reading),
-            None => recorder.note(at.origin, &BAD_CLOCKS_LINE, || lossy(readings).into_owned()),
-        }
+        // The stamp is read when the line is written, right after the others. A wall or a
+        // host that stamped it is too coarse to say so.
+        let printk = recorder.clock("printk", ClockKind::Printk, 1_000);
+        let stamp = (at.clock == printk).then_some(at);
+        counter::clocks_line(recorder, stamp, at.origin, readings);
         true
     }
 }
@@ -382,46 +347,4 @@ fn entering_level(recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
     let name = format!("initcall-level-{}", lossy(level.trim_ascii()));
     at.mark(recorder, &name, None);
     true
-}
-
-/// Relates the clocks that a line names, but for its own stamp and the counter:
-/// these two are handed back. `None` if the line is not whole.
-fn relate_clocks(recorder: &mut Recorder, at: At, readings: &[u8]) -> Option<Option<Reading>> {
-    let words = |key: &[u8]| {
-        let mut words = readings.split(|b| *b == b' ');
-        words.find_map(|w| w.strip_prefix(key)?.strip_prefix(b"="))
-    };
-    let value = |key: &[u8]| match number(words(key)?) {
-        Some((value, [])) => Some(value),
-        _ => None,
-    };
-    let (ticks, hz) = match (words(b"counter"), words(b"hz")) {
-        (None, None) => (0, 0),
-        _ => (value(b"counter")?, value(b"hz")?),
-    };
-    let monotonic_ns = i64::try_from(value(b"monotonic_ns")?).ok()?;
-    let monotonic = recorder.clock("monotonic", ClockKind::Monotonic, 1);
-    let monotonic = (monotonic, monotonic_ns);
-    // The stamp is read when the line is written, right after the others. A
-    // wall or a host that stamped it is too coarse to say so.
-    let printk = recorder.clock("printk", ClockKind::Printk, 1_000);
-    let printk = (at.clock == printk).then_some((printk, at.ns));
-    let origin = at.origin;
-    let Some(resolution_ns) = 1_000_000_000_u64.checked_div(hz) else {
-        // No counter on this machine; the rest still holds.
-        if let Some(printk) = printk {
-            recorder.relate(printk, monotonic, CLOCKS_ERROR_NS, Some(origin));
-        }
-        return Some(None);
-    };
-    let ns = i128::from(ticks).checked_mul(1_000_000_000)? / i128::from(hz);
-    let counter = recorder.clock("counter", ClockKind::Counter, resolution_ns.max(1));
-    let counter = (counter, i64::try_from(ns).ok()?);
-    recorder.relate(counter, monotonic, CLOCKS_ERROR_NS, Some(origin));
-    Some(printk.map(|stamp| Reading {
-        stamp,
-        counter,
-        error_ns: CLOCKS_ERROR_NS,
-        origin,
-    }))
 }

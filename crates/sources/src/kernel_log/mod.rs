@@ -36,8 +36,10 @@
 //! caller can relate its clock to `printk`. A kernel without stamps is read by
 //! the host's: `host` then times initcalls, probes and milestones.
 
+mod at;
 mod boots;
 mod call;
+mod counter;
 mod descriptions;
 mod journal;
 mod local_clock;
@@ -53,8 +55,8 @@ mod spans;
 mod tests;
 mod units;
 
+pub(crate) use at::At;
 pub(crate) use boots::ranges;
-pub(crate) use milestone::At;
 pub(crate) use reader::{Outcome, Reader};
 pub(crate) use units::Units;
 
@@ -213,6 +215,7 @@ fn says_kernel(line: &[u8]) -> bool {
     let shaped = shape::shape(line);
     shaped.level.is_some()
         || shaped.text.starts_with(b"Linux version ")
+        || shaped.text.starts_with(counter::LINE)
         || call::call(shaped.text).is_some_and(|c| c != Call::Torn)
 }
 

@@ -1,9 +1,11 @@
 //! The state between two lines of a kernel log.
 
+use super::at::At;
 use super::call::{Call, Returned, call};
+use super::counter::Counter;
 use super::journal;
 use super::local_clock::LocalClock;
-use super::milestone::{At, Milestones};
+use super::milestone::Milestones;
 use super::notes::{self, LONGEST_LINE, Tally};
 use super::plain::{Kind, Parsed, Plain, Said, dropped};
 use super::relative::Relative;
@@ -106,6 +108,9 @@ pub(crate) struct Reader {
     later_boot: bool,
     milestones: Milestones,
     local_clock: LocalClock,
+    counter: Counter,
+    /// Whether a line was another's than the agent's.
+    has_others: bool,
     relative: Relative,
     spans: Spans,
     units: Units,
@@ -169,6 +174,8 @@ impl Reader {
             later_boot: false,
             milestones: Milestones::default(),
             local_clock: LocalClock::default(),
+            counter: Counter::default(),
+            has_others: false,
             relative: Relative::default(),
             spans: Spans::default(),
             units: Units::default(),
@@ -624,7 +631,9 @@ impl Reader {
         };
         if by_kernel_clock {
             self.local_clock.line(at, text);
+            self.counter.line(recorder, at, text);
         }
+        self.has_others |= !text.starts_with(b"firstlight: ");
         self.informs |= line.level.is_some_and(|l| l >= INFORMATION);
         let complains = |c: &&[u8]| memchr::memmem::find(text, c).is_some();
         if self.stamped <= QUIET_LINES && COMPLAINS.iter().any(complains) {
@@ -756,6 +765,7 @@ impl Reader {
     pub(crate) fn finish(mut self, recorder: &mut Recorder) {
         if let Some((origin, ns, printk)) = self.first_stamp
             && !self.milestones.kernel_started()
+            && self.has_others
             && (ns > 0 || !printk)
         {
             let is_quiet = self.stamped <= QUIET_LINES
@@ -790,8 +800,8 @@ impl Reader {
         }
         let switched = self.milestones.clock_switched();
         self.spans.finish(recorder, switched);
-        let readings = self.milestones.finish(recorder);
-        self.local_clock.finish(recorder, &readings);
+        self.milestones.finish(recorder);
+        self.local_clock.finish(recorder);
         // One line at zero is where the clock begins, not a stretch.
         if self.tallies.zero.count() == 1 {
             self.tallies.zero = Tally::default();

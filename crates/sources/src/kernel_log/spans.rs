@@ -1,7 +1,7 @@
 //! From the lines of initcalls and probes to spans.
 
+use super::at::At;
 use super::call::{Call, Function, Returned};
-use super::milestone::At;
 use super::notes::{self, Tally};
 use super::pairs::{End, Key, Open, Pairs};
 use crate::text::{counted, lossy};

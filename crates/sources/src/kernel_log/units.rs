@@ -1,8 +1,8 @@
 //! Units, as systemd tells of them on a console or in a log of lines: `Starting x...`, then
 //! `Started x`. Android's init says itself how long its services and commands took.
 
+use super::at::At;
 use super::descriptions;
-use super::milestone::At;
 use crate::text::{lossy, seconds};
 use record::{Recorder, SpanKind};
 use std::collections::HashMap;

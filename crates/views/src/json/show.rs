@@ -48,6 +48,9 @@ pub struct Show {
     pub findings: Vec<ShowFinding>,
     /// Clocks of the inputs, the boot's own clock first.
     pub clocks: Vec<ShowClock>,
+    /// Time before the kernel clock, by a hardware counter that runs from reset; null if no
+    /// input tells it.
+    pub kernel_clock: Option<ShowKernelClock>,
     /// Accounting of every input.
     pub sources: Vec<ShowSource>,
     /// Data quality: what was lost, is uncertain or was ignored. Data loss comes first.
@@ -298,6 +301,31 @@ pub struct ShowClock {
     pub is_boots: bool,
 }
 
+/// When the clock of the kernel log began, on a hardware counter that runs from reset.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct ShowKernelClock {
+    /// Time from the zero of the counter to the zero of the kernel log.
+    #[schemars(range(min = 0))]
+    pub after_ns: i64,
+    /// Least value of this time.
+    #[schemars(range(min = 0))]
+    pub least_ns: i64,
+    /// Greatest value of this time.
+    #[schemars(range(min = 0))]
+    pub most_ns: i64,
+    /// Earliest time, after the zero of the counter, at which the kernel was entered.
+    #[schemars(range(min = 0))]
+    pub entry_least_ns: i64,
+    /// Latest time at which the kernel was entered.
+    #[schemars(range(min = 0))]
+    pub entry_most_ns: i64,
+    /// Mark that precedes the entry of the kernel, or is the entry.
+    #[schemars(length(min = 1))]
+    pub entry_after: String,
+    /// Evidence: the reading of both clocks.
+    pub origin: Place,
+}
+
 /// Accounting of an input: `units` is `events` plus `noted`.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowSource {
@@ -357,6 +385,7 @@ pub fn show(boot: &Boot) -> Show {
         facts: boot.facts.iter().map(fact).collect(),
         findings: boot.findings.iter().map(finding).collect(),
         clocks: boot.clocks.iter().map(clock).collect(),
+        kernel_clock: boot.kernel_clock.as_ref().map(kernel_clock),
         sources: boot.ledger.sources.iter().map(ShowSource::from).collect(),
         notes: boot.ledger.notes.iter().map(ShowNote::from).collect(),
     }
@@ -423,6 +452,18 @@ fn clock(c: &analysis::ClockRow) -> ShowClock {
         step_ns: c.step.map(record::Nanos::get),
         error_ns: c.error.map(record::Nanos::get),
         is_boots: c.is_boots,
+    }
+}
+
+fn kernel_clock(k: &analysis::KernelClock) -> ShowKernelClock {
+    ShowKernelClock {
+        after_ns: k.after.get(),
+        least_ns: k.least.get(),
+        most_ns: k.most.get(),
+        entry_least_ns: k.entry_least.get(),
+        entry_most_ns: k.entry_most.get(),
+        entry_after: k.entry_after.clone(),
+        origin: Place::from(&k.origin),
     }
 }
 

@@ -7,7 +7,8 @@ pub(crate) const CLOCKS: [&str; 5] = ["virtual", "counter", "wall", "printk", "m
 pub(crate) const ITEMS: [&str; 6] = ["initcall", "probe", "unit", "process", "file", "stage"];
 
 /// Phases of a boot.
-pub(crate) const PHASES: [&str; 7] = [
+pub(crate) const PHASES: [&str; 8] = [
+    "before-kernel-clock",
     "firmware",
     "loader",
     "decompression",

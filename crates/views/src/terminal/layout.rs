@@ -38,7 +38,7 @@ pub(super) fn of_severity(severity: Severity) -> Ansi {
 
 pub(super) fn of_phase(phase: Phase) -> Ansi {
     let color = match phase {
-        Phase::Firmware => AnsiColor::BrightBlack,
+        Phase::BeforeKernelClock | Phase::Firmware => AnsiColor::BrightBlack,
         Phase::Loader => AnsiColor::Magenta,
         Phase::Decompression => AnsiColor::Yellow,
         Phase::Kernel => AnsiColor::Blue,

@@ -11,7 +11,7 @@ use super::style::Style;
 use super::table::{Cell, Column, Table, cell};
 use super::{blame, readings, unknown};
 use crate::words::{self, plural, thousands};
-use analysis::{BlameKind, Boot, ClockRow, Finding, Ledger, LedgerNote, Phases};
+use analysis::{BlameKind, Boot, ClockRow, Finding, KernelClock, Ledger, LedgerNote, Phases};
 use record::{ClockKind, Nanos, Severity};
 
 const NAME: usize = 15;
@@ -26,6 +26,7 @@ pub fn show(boot: &Boot, style: &Style) -> String {
     let mut screen = Screen::new(style);
     data_loss(&mut screen, &boot.ledger);
     headline(&mut screen, boot);
+    kernel_clock(&mut screen, boot.kernel_clock.as_ref());
     unknown::unknown(&mut screen, boot);
     phases(&mut screen, &boot.phases);
     milestones(&mut screen, &boot.phases);
@@ -111,6 +112,28 @@ fn headline(screen: &mut Screen, boot: &Boot) {
     }
 }
 
+/// The time before the kernel's clock, and how exactly it is known.
+fn kernel_clock(screen: &mut Screen, known: Option<&KernelClock>) {
+    let Some(k) = known else { return };
+    let text = format!(
+        "The kernel log starts {} after the hardware counter, within {}. Lines with the \
+         timestamp 0.000000 are earlier.",
+        k.after,
+        k.most - k.after
+    );
+    screen.wrapped(&left("before", 13), 13, PLAIN, &text);
+    let text = match k.entry_least == k.entry_most {
+        true => format!("The kernel was entered at {}.", k.entry_most),
+        false => format!(
+            "The kernel was entered between {} ({}) and {}.",
+            k.entry_least,
+            clean(&k.entry_after),
+            k.entry_most
+        ),
+    };
+    screen.wrapped("", 13, DIM, &text);
+}
+
 fn phases(screen: &mut Screen, phases: &Phases) {
     let (Some(first), Some(last)) = (phases.phases.first(), phases.phases.last()) else {
         return;
@@ -122,12 +145,14 @@ fn phases(screen: &mut Screen, phases: &Phases) {
         .max()
         .unwrap_or(0);
     let marks = marks.min(screen.width() / 4);
+    let names = phases.phases.iter().map(|p| p.name.as_str().len());
+    let name = names.max().unwrap_or(0).max(NAME);
     let scale = Scale {
         start: first.start,
         end: last.end,
         width: screen
             .width()
-            .saturating_sub(2 + NAME + 2 + TIME + 2 + TIME + 2 + 2 + marks),
+            .saturating_sub(2 + name + 2 + TIME + 2 + TIME + 2 + 2 + marks),
     };
     let mut table = Table::new([
         Column::text("phase").at_least(NAME),

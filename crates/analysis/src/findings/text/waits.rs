@@ -136,6 +136,7 @@ pub(in crate::findings) fn busy(time: impl Display) -> String {
 
 pub(in crate::findings) const fn phase_name(phase: Phase) -> &'static str {
     match phase {
+        Phase::BeforeKernelClock => "stretch before the kernel clock",
         Phase::Firmware => "firmware",
         Phase::Loader => "boot loader",
         Phase::Decompression => "kernel decompression",
