@@ -3,7 +3,7 @@
 
 const NAMES = [
   "ink", "quiet", "line", "ground", "card", "accent", "good", "bad", "warn", "select",
-  "firmware", "loader", "decompression", "kernel", "initrd", "userspace", "app",
+  "firmware", "loader", "decompression", "before-kernel-clock", "kernel", "initrd", "userspace", "app",
   "initcall", "probe", "unit", "process", "file", "request", "stage", "read", "write", "other",
   "running", "runnable", "blocked", "life", "path",
   "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7",

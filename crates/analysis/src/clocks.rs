@@ -84,7 +84,7 @@ pub fn kernel_clock(record: &Record, phases: &Phases) -> Option<KernelClock> {
         let early = [Phase::Firmware, Phase::Loader, Phase::Decompression];
         m.at <= began && m.begins.is_some_and(|p| early.contains(&p))
     };
-    let last = record.marks().iter().filter(before).next_back();
+    let last = record.marks().iter().rfind(before);
     let entered = entry.filter(|m| m.at <= began).or(last);
     let (entry_least, entry_after) = match entered {
         Some(m) => (m.at - offset, record.name(m.name).to_owned()),

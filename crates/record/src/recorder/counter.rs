@@ -62,7 +62,7 @@ const COUNTER_RATE_UNKNOWN: NoteKind = NoteKind {
     name: "counter_rate_unknown",
     severity: Severity::Doubt,
     advice: "No input says how many ticks this counter makes in a second, so the reading is not \
-     used. Add the kernel log from its first line, or the device tree (/sys/firmware/fdt).",
+     used. Add the kernel log from its first line.",
 };
 
 impl Recorder {
