@@ -119,7 +119,7 @@ fn without_times_nothing_is_measured() {
             judged += 1;
             let model = finding["model"].as_str().unwrap();
             // The kernel prints the duration of its calls in words, too.
-            let in_words = ["initcall", "probe"].iter().any(|w| {
+            let in_words = ["initcall", "probe", "deferred"].iter().any(|w| {
                 let evidence = finding["evidence"].as_array().unwrap().iter();
                 evidence
                     .clone()

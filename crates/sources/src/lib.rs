@@ -104,6 +104,12 @@ pub fn named(name: &str) -> Option<&'static dyn Source> {
 /// The source that knows `head` best; of equals, the first of [`SOURCES`].
 #[must_use]
 pub fn sniff(head: &[u8]) -> Option<&'static dyn Source> {
+    best(head).map(|(_, source)| source)
+}
+
+/// The same, and how sure it is.
+#[must_use]
+pub fn best(head: &[u8]) -> Option<(Sniff, &'static dyn Source)> {
     let head = head.get(..SNIFF_BYTES).unwrap_or(head);
     let document = document(head).is_some();
     let mut best: Option<(Sniff, &'static dyn Source)> = None;
@@ -117,7 +123,7 @@ pub fn sniff(head: &[u8]) -> Option<&'static dyn Source> {
             best = Some((sure, source));
         }
     }
-    best.map(|b| b.1)
+    best
 }
 
 /// What `head` begins that is made from a boot's evidence, and is none itself: a drawing, a

@@ -64,9 +64,11 @@ pub(super) fn deferred(view: &View<'_>) -> Vec<Found> {
         .why(why)
         .evidence(evidence)
         .names(names);
-    vec![match time > Nanos::ZERO {
+    // A log without times says nothing of what waited.
+    let most = deferring(view);
+    vec![match time > Nanos::ZERO && most > Nanos::ZERO {
         // The attempts go for sure. What waited for the devices would come earlier, too.
-        true => found.saving(time, time, deferring(view).max(time)),
+        true => found.saving(time, time, most.max(time)),
         false => found,
     }]
 }

@@ -19,13 +19,46 @@ const HTML: [&str; 16] = [
 /// (RFC 2045, 6.7), and not long before that.
 const LEAST_MAIL_LINE: usize = 38;
 
+/// Which character references a page wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum References {
+    None,
+    /// Only those of characters outside ASCII. A log with a `<` of its own was not written as
+    /// HTML, and what looks like `&lt;` in it is its own, too.
+    Foreign,
+    All,
+}
+
+impl References {
+    fn of(text: &[u8]) -> Self {
+        let places = memchr::memchr_iter(b'&', text);
+        let mut found = places.filter_map(|at| Some(reference(text.get(at..)?)?.0));
+        let mut signs = memchr::memchr_iter(b'<', text);
+        let is_html = signs.all(|at| text.get(at..).and_then(element).is_some());
+        match is_html {
+            true if found.next().is_some() => Self::All,
+            false if found.any(|c| !c.is_ascii()) => Self::Foreign,
+            _ => Self::None,
+        }
+    }
+
+    /// The character of a reference at the start of `text`, and what follows.
+    fn read(self, text: &[u8]) -> Option<(char, &[u8])> {
+        reference(text).filter(|(c, _)| match self {
+            Self::None => false,
+            Self::Foreign => !c.is_ascii(),
+            Self::All => true,
+        })
+    }
+}
+
 /// What a page did to the characters of a log.
 #[derive(Debug)]
 pub(super) struct Characters {
     /// The names of tags that the text closes: a forum's in capitals, HTML's in small letters.
     /// What is never closed is a log's own word in brackets, such as `[OK]`.
     tags: BTreeSet<Vec<u8>>,
-    references: bool,
+    references: References,
     /// Whether it is a mail's text in `quoted-printable`.
     quoted_printable: bool,
 }
@@ -38,10 +71,12 @@ impl Characters {
         let html = html.filter_map(|at| Some(element(text.get(at..)?)?.0));
         let found = Self {
             tags: forum.chain(html).collect(),
-            references: has_references(text),
+            references: References::of(text),
             quoted_printable: is_quoted_printable(text),
         };
-        let any = found.references || found.quoted_printable || !found.tags.is_empty();
+        let any = found.references != References::None
+            || found.quoted_printable
+            || !found.tags.is_empty();
         any.then_some(found)
     }
 
@@ -72,7 +107,7 @@ impl Characters {
         let mut kept = Vec::with_capacity(line.len());
         let mut rest = line;
         while let [first, tail @ ..] = rest {
-            if let Some((c, behind)) = reference(rest).filter(|_| self.references) {
+            if let Some((c, behind)) = self.references.read(rest) {
                 let mut utf8 = [0; 4];
                 kept.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
                 rest = behind;
@@ -121,14 +156,6 @@ fn octet(text: &[u8]) -> Option<(Option<u8>, &[u8])> {
         }
         _ => None,
     }
-}
-
-/// Whether a text has character references of the kinds that pages write.
-fn has_references(text: &[u8]) -> bool {
-    memchr::memchr_iter(b'&', text).any(|at| {
-        let rest = text.get(at..).unwrap_or_default();
-        reference(rest).is_some()
-    })
 }
 
 /// The character that a reference at the start of `text` stands for, and what follows it:
@@ -209,6 +236,7 @@ mod tests {
         for (pasted, plain) in [
             ("&#9492;&#9472;a.service @1s", "└─a.service @1s"),
             ("&#x2514;&boxh;b &lt;c&gt;&nbsp;&amp;", "└─b <c> &"),
+            ("a < b &#9492;c &lt;", "a < b └c &lt;"),
             ("[B]a[/B] [ok] [  OK  ]", "a [ok] [  OK  ]"),
             ("[COLOR=#CC0000]a[/color] @1s", "a @1s"),
             ("user[EMAIL=\"u@1\"]@1.s[/EMAIL]e", "user@1.se"),
@@ -243,6 +271,7 @@ mod tests {
             "[  OK  ] Started a [/dev/sda]",
             "&#1; &#xd800; &#99999999; &;",
             "a=3D b <c@d>",
+            "[    0.1] calling <img>&amp;init&lt; @ 1",
         ] {
             assert!(Characters::of(log.as_bytes()).is_none(), "{log}");
         }

@@ -12,6 +12,7 @@ mod padded;
 
 use characters::Characters;
 use lines::LineMark;
+use sources::Sniff;
 use std::borrow::Cow;
 
 /// What a page put into a log.
@@ -24,8 +25,8 @@ pub struct Pasted {
 impl Pasted {
     /// What there is to take away, by the first bytes of a text; `None` if nothing.
     ///
-    /// Marks of lines count only if another source knows the text without them: an indentation
-    /// may belong to a format.
+    /// Marks of lines count only if a source is surer of the text without them, or if it was
+    /// taken for the text of any console: an indentation may belong to a format.
     pub fn of(head: &[u8]) -> Option<Self> {
         let is_text = memchr::memchr(0, head).is_none() && !head.starts_with(b"{");
         if !is_text || sources::document(head).is_some() {
@@ -36,11 +37,11 @@ impl Pasted {
             Some(characters) => Cow::Owned(characters.plain(head)),
             None => Cow::Borrowed(head),
         };
-        let known = |text: &[u8]| sources::sniff(text).map(sources::Source::name);
-        let before = known(&text);
+        let (sure, name) = known(&text);
         let lines = LineMark::of(&text).filter(|mark| {
-            let after = known(&mark.plain(&text));
-            after.is_some() && after != before
+            let (surer, other) = known(&mark.plain(&text));
+            let is_console = matches!(name, "console" | "loader-console");
+            surer > sure || is_console && other != name
         });
         let found = Self { characters, lines };
         (found.characters.is_some() || found.lines.is_some()).then_some(found)
@@ -57,6 +58,11 @@ impl Pasted {
             None => text.into_owned(),
         }
     }
+}
+
+/// How sure the source is that knows a text best, and its name.
+fn known(text: &[u8]) -> (Sniff, &'static str) {
+    sources::best(text).map_or((Sniff::No, ""), |(sure, source)| (sure, source.name()))
 }
 
 #[cfg(test)]
@@ -97,6 +103,14 @@ mod tests {
         ]);
         let text = prop::collection::vec(pieces, 0..60).prop_map(|p| p.concat().into_bytes());
         prop_oneof![text, prop::collection::vec(any::<u8>(), 0..200)]
+    }
+
+    #[test]
+    fn an_indentation_of_a_format_stays() {
+        let trace = "  8,0    0        1     0.000000000   100  D   R 800 + 8 [cat]\n\
+                     \x20 8,0    0        2     0.000100000     0  C   R 800 + 8 [0]\n\
+                     \x20 8,0    0        3     0.000200000   100  D   R 16 + 8 [cat]\n";
+        assert!(Pasted::of(trace.as_bytes()).is_none());
     }
 
     proptest! {

@@ -72,7 +72,7 @@ impl Source for PerfScript {
 
     fn sniff(&self, head: &[u8]) -> Sniff {
         let (mut all, mut known, mut heads, mut frames) = (0_usize, 0_usize, 0_usize, 0_usize);
-        let mut in_sample = false;
+        let (mut in_sample, mut has_head) = (false, false);
         for line in text::lines(head).take(SNIFF_LINES) {
             let parsed = parse(line.bytes, in_sample);
             match &parsed {
@@ -82,6 +82,7 @@ impl Source for PerfScript {
                 }
                 Line::Head(h) => {
                     in_sample = true;
+                    has_head = true;
                     // What no other log has: a stamp or an event, and a place.
                     let place = h.frame.is_some() || h.event.is_some_and(|e| e.contains(&b':'));
                     heads += usize::from(h.time_ns.is_some() && place);
@@ -98,7 +99,8 @@ impl Source for PerfScript {
             all += 1;
         }
         match known * 10 >= all * 9 && known > 0 {
-            true if frames > 1 || heads > 1 => Sniff::Yes,
+            // A number and a name may be a line of anything.
+            true if frames > 1 && has_head || heads > 1 => Sniff::Yes,
             true if frames > 0 || heads > 0 => Sniff::Maybe,
             _ => Sniff::No,
         }

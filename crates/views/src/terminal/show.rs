@@ -121,7 +121,7 @@ fn kernel_clock(screen: &mut Screen, known: Option<&KernelClock>) {
         k.after,
         k.most - k.after
     );
-    screen.wrapped(&left("before", 13), 13, PLAIN, &text);
+    screen.wrapped(&left("log starts", 13), 13, PLAIN, &text);
     let text = match k.entry_least == k.entry_most {
         true => format!("The kernel was entered at {}.", k.entry_most),
         false => format!(
