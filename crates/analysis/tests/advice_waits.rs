@@ -78,16 +78,19 @@ fn a_wait_may_be_explained_by_a_unit_beside_the_chain() {
     );
 }
 
+/// How a printed chain begins whose last unit is active after 100 s.
+const CHAIN_OF_100_S: &str = "source chain.txt systemd-analyze
+    clock userspace monotonic
+    mark 0s userspace-start userspace
+    mark 100s multi-user.target -
+    span unit 100s 100s multi-user.target";
+
 /// Nothing stands before the first unit of a chain; systemd itself needs some time.
 #[test]
 fn what_is_before_the_first_unit_is_a_wait() {
     let text = |disk: &str| {
         format!(
-            "source chain.txt systemd-analyze
-            clock userspace monotonic
-            mark 0s userspace-start userspace
-            mark 100s multi-user.target -
-            span unit 100s 100s multi-user.target
+            "{CHAIN_OF_100_S}
             span unit 39s 99s app.service
             span unit {disk} {disk} dev-sda5.device
             after multi-user.target app.service
@@ -107,11 +110,7 @@ fn what_is_before_the_first_unit_is_a_wait() {
 fn a_wait_of_ninety_seconds_for_a_target_is_a_timeout() {
     let text = |sysinit: &str| {
         format!(
-            "source chain.txt systemd-analyze
-            clock userspace monotonic
-            mark 0s userspace-start userspace
-            mark 100s multi-user.target -
-            span unit 100s 100s multi-user.target
+            "{CHAIN_OF_100_S}
             span unit {sysinit} {sysinit} sysinit.target
             span unit 6s 7s clock.service
             span unit 3s 3s system.slice

@@ -3,7 +3,7 @@
 use crate::bytes::{Bytes, MAX_RAW_BYTES};
 use crate::error::{On, Result, refuse};
 use crate::packed::{self, tar_magic};
-use crate::pasted::Pasted;
+use crate::pasted::{Known, Pasted};
 use crate::types::{Capture, Input, Raw, STDIN};
 use agent::capture::{self, Limits};
 use inspect::kernel_image;
@@ -94,10 +94,12 @@ pub(crate) fn read_named_within(mut file: File, path: &Path, most: u64) -> Resul
     let image = Some(image).filter(|i| i.sniff(&head) == Sniff::Yes);
     let utf16 = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]);
     let name = shown.to_string();
-    if let Some(log) = copied(&name, &head, &mut file, most)? {
+    let known = sources::best(&head);
+    if let Some(log) = copied(&name, &head, known, &mut file, most)? {
         return Ok(Input::Raw(log));
     }
-    let Some(source) = sources::sniff(&head).or(image).filter(|_| !utf16) else {
+    let source = known.map(|(_, source)| source).or(image);
+    let Some(source) = source.filter(|_| !utf16) else {
         if let Some(log) = packed::log(&name, &head, file, most)? {
             return Ok(Input::Raw(log));
         }
@@ -119,8 +121,14 @@ pub(crate) fn read_named_within(mut file: File, path: &Path, most: u64) -> Resul
 
 /// A log that was copied from a page, without what the page put into it; `None` if there is
 /// nothing to take away, or no source knows what is left.
-fn copied(name: &str, head: &[u8], file: &mut File, most: u64) -> Result<Option<Raw>> {
-    let Some(pasted) = Pasted::of(head) else {
+fn copied(
+    name: &str,
+    head: &[u8],
+    known: Known,
+    file: &mut File,
+    most: u64,
+) -> Result<Option<Raw>> {
+    let Some(pasted) = Pasted::of(head, known) else {
         return Ok(None);
     };
     let Some(source) = sources::sniff(&pasted.plain(head)) else {

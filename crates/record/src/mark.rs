@@ -5,7 +5,7 @@
 
 /// Power came on, or the processor left reset.
 pub const POWER_ON: &str = "power-on";
-/// Zero of a hardware counter that runs from reset, as far as is known.
+/// A hardware counter read zero. It is believed to have run since reset.
 pub const COUNTER_START: &str = "counter-start";
 /// Zero of the record's clock, where no mark is known.
 pub const CLOCK_START: &str = "clock-start";

@@ -35,6 +35,7 @@ mod calendar;
 pub mod capture;
 pub mod cbmem;
 pub mod console;
+mod decimal;
 mod drawing;
 mod fdt;
 pub mod ftrace;

@@ -5,6 +5,7 @@
 //! `vf_blackdetect.c`, `vf_scdet.c`, `vf_showinfo.c`, `f_metadata.c`).
 
 use crate::balance::Balance;
+use crate::decimal;
 use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
 use record::{ClockId, ClockKind, NoteKind, Origin, Recorder, Severity, SourceId};
@@ -78,7 +79,7 @@ enum Row {
 
 impl Row {
     fn of(line: &str) -> Self {
-        let time = |name: &str| number(line, name).and_then(nanoseconds);
+        let time = |name: &str| number(line, name).and_then(time);
         // Progress may stand before it on the same line.
         if let Some(at) = time("freezedetect.freeze_start") {
             Self::Freezes(at)
@@ -88,7 +89,7 @@ impl Row {
             Self::Black(at)
         } else if let Some(at) = time("scd.time") {
             Self::Changes(at)
-        } else if let Some(score) = number(line, "scene_score") {
+        } else if let Some(score) = number(line, "scene_score").and_then(|s| s.parse().ok()) {
             Self::Score(score)
         } else if let Some(at) = time("pts_time") {
             match line.contains("showinfo") {
@@ -103,21 +104,18 @@ impl Row {
     }
 }
 
-/// The number behind `NAME:` or `NAME=`.
-fn number(line: &str, name: &str) -> Option<f64> {
+/// The number behind `NAME:` or `NAME=`, as it is written.
+fn number<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = line.split_once(name)?;
     let rest = rest.strip_prefix([':', '='])?.trim_start();
     let end = rest.find(|c: char| !(c.is_ascii_digit() || ".-".contains(c)));
-    let value: f64 = rest.get(..end.unwrap_or(rest.len()))?.parse().ok()?;
-    Some(value)
+    rest.get(..end.unwrap_or(rest.len()))
 }
 
 /// Seconds as nanoseconds; `None` for what is no time of a boot.
-fn nanoseconds(seconds: f64) -> Option<i64> {
-    const LONGEST: f64 = 1e7;
-    (0.0..LONGEST)
-        .contains(&seconds)
-        .then_some((seconds * 1e9).round() as i64)
+fn time(seconds: &str) -> Option<i64> {
+    const LONGEST: i64 = 10_000_000 * 1_000_000_000;
+    decimal::nanoseconds(seconds, decimal::SECONDS).filter(|ns| (0..LONGEST).contains(ns))
 }
 
 /// `25` of `Stream #0:0: Video: h264, yuv420p, 1280x720, 25 fps, 25 tbr`.

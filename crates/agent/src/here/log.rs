@@ -66,7 +66,7 @@ fn advice(kind: io::ErrorKind, is_root: bool) -> &'static str {
 }
 
 /// The kernel log, record by record, as `/dev/kmsg` gives it.
-fn kmsg() -> io::Result<Vec<u8>> {
+pub(super) fn kmsg() -> io::Result<Vec<u8>> {
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits();
     let mut file = File::options()
         .read(true)

@@ -3,13 +3,13 @@
 //! The kernel stamps a line when it is written. The counter is read right before, and again
 //! before a second line: so the first line's stamp was taken between the two readings.
 
+use super::log::kmsg;
 use super::measured_hz;
 use crate::clocks::{Stamp, hz_in_log};
 use crate::sys::{self, read_kernel_file};
 use rustix::fs::{Mode, OFlags, SeekFrom, open, seek};
 use rustix::io::{read, write};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// The kernel's log.
@@ -51,7 +51,7 @@ pub struct Said {
 pub fn read_clocks() -> Said {
     let begin = Stamp::now();
     let hz = sys::counter_hz()
-        .or_else(|| sys::counter().and_then(|_| hz_in_log(&whole_log())))
+        .or_else(|| sys::counter().and_then(|_| hz_in_log(&kmsg().unwrap_or_default())))
         .or_else(sys::nominal_hz)
         .or_else(|| measured_hz(&begin));
     let seen = seen();
@@ -73,7 +73,8 @@ pub fn read_clocks() -> Said {
 
 /// Writes two lines, and reads them back with their stamps.
 fn written(line: &dyn Fn() -> String) -> io::Result<Vec<String>> {
-    let kmsg = opened(OFlags::RDWR | OFlags::NONBLOCK)?;
+    let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let kmsg = open(KMSG, flags, Mode::empty())?;
     // Behind all that is there.
     seek(&kmsg, SeekFrom::End(0))?;
     let mut said = Vec::new();
@@ -106,28 +107,6 @@ fn stamped(record: &[u8], line: &str) -> Option<String> {
     let us: u64 = head.split(',').nth(2)?.parse().ok()?;
     let (s, us) = (us / 1_000_000, us % 1_000_000);
     (words.lines().next()? == line).then(|| format!("[{s:5}.{us:06}] {line}"))
-}
-
-/// All of the kernel's log.
-fn whole_log() -> Vec<u8> {
-    let mut log = Vec::new();
-    let Ok(kmsg) = opened(OFlags::RDONLY | OFlags::NONBLOCK) else {
-        return log;
-    };
-    let mut record = vec![0; RECORD_BYTES];
-    loop {
-        match read(&kmsg, &mut record) {
-            Ok(0) => return log,
-            Ok(bytes) => log.extend(record.get(..bytes).unwrap_or_default()),
-            // A record was overwritten while it was read; the next one is there.
-            Err(rustix::io::Errno::PIPE) => {}
-            Err(_) => return log,
-        }
-    }
-}
-
-fn opened(flags: OFlags) -> io::Result<OwnedFd> {
-    Ok(open(KMSG, flags | OFlags::CLOEXEC, Mode::empty())?)
 }
 
 /// What was seen on this machine that sets or keeps the counter, in words.

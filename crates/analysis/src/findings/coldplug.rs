@@ -25,7 +25,7 @@ struct Maker {
     command: &'static str,
     /// The names of its processes.
     programs: &'static [&'static str],
-    /// What it takes, in instructions; `None`: nobody knows without a record.
+    /// How many instructions it executes; `None` if only a capture can tell.
     work: Option<u64>,
 }
 

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -91,19 +91,31 @@ fn with_last_line(how: &str, output: &[u8]) -> String {
     }
 }
 
-/// Runs a command until it writes a line, and ends it: `CLOCK_MONOTONIC` when the line came, in
-/// nanoseconds. `None` if it ends without one, cannot be started, or is to stop.
-pub fn first_line(command: &str, folder: &Path, stop: &dyn Fn() -> bool) -> Option<u64> {
-    let mut child = Command::new("sh")
+/// A shell with a command, in a process group of its own.
+fn shell(command: &str, folder: &Path) -> Command {
+    let mut shell = Command::new("sh");
+    shell
         .args(["-c", command])
         .current_dir(folder)
         .stdin(Stdio::null())
+        .process_group(0);
+    shell
+}
+
+/// The process group of such a shell.
+fn group(shell: &Child) -> Option<Pid> {
+    i32::try_from(shell.id()).ok().and_then(Pid::from_raw)
+}
+
+/// Runs a command until it writes a line, and ends it: `CLOCK_MONOTONIC` when the line came, in
+/// nanoseconds. `None` if it ends without one, cannot be started, or is to stop.
+pub fn first_line(command: &str, folder: &Path, stop: &dyn Fn() -> bool) -> Option<u64> {
+    let mut child = shell(command, folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .process_group(0)
         .spawn()
         .ok()?;
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let group = group(&child);
     let mut output = BufReader::new(child.stdout.take()?);
     let (to, from) = mpsc::channel();
     let reading = thread::spawn(move || {
@@ -135,17 +147,13 @@ pub fn ask(asked: &Asked<'_>, stop: &dyn Fn() -> bool) -> Result<Done, AskError>
     let out = kept.try_clone().map_err(AskError::Start)?;
     let errors = kept.try_clone().map_err(AskError::Start)?;
     let began_ns = now_ns();
-    let mut child = Command::new("sh")
-        .args(["-c", asked.command])
-        .current_dir(asked.folder)
+    let mut child = shell(asked.command, asked.folder)
         .envs(asked.envs.iter().map(|(k, v)| (*k, v.as_str())))
-        .stdin(Stdio::null())
         .stdout(out)
         .stderr(errors)
-        .process_group(0)
         .spawn()
         .map_err(AskError::Start)?;
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let group = group(&child);
     let (to, from) = mpsc::channel();
     let waiting = thread::spawn(move || {
         let status = child.wait();

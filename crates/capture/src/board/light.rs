@@ -129,6 +129,25 @@ impl FirstLight {
         }
     }
 
+    /// Waits for it, unless told to stop: `CLOCK_MONOTONIC` when it was seen, and how late that
+    /// may be, in nanoseconds.
+    fn seen(&self, folder: &Path, stop: &AtomicBool) -> Option<(u64, u64)> {
+        let stopped = || stop.load(Ordering::Relaxed);
+        if let Self::Watch(command) = self {
+            return Some((first_line(command, folder, &stopped)?, WAKE_NS));
+        }
+        let mut asked_ns = now_ns();
+        while !stopped() {
+            if self.answers(folder, stop) {
+                let at_ns = now_ns();
+                return Some((at_ns, at_ns.saturating_sub(asked_ns)));
+            }
+            asked_ns = now_ns();
+            thread::sleep(EVERY);
+        }
+        None
+    }
+
     /// Asks the board once: whether it answers.
     fn answers(&self, folder: &Path, stop: &AtomicBool) -> bool {
         match self {
@@ -191,33 +210,9 @@ impl Probe {
         }
         let stop = Arc::new(AtomicBool::new(false));
         let (light, stopped) = (light.clone(), Arc::clone(&stop));
-        if let FirstLight::Watch(command) = light {
-            let thread = thread::spawn(move || {
-                let line = first_line(&command, &folder, &|| stopped.load(Ordering::Relaxed));
-                if let Some(at_ns) = line {
-                    let error_ns = WAKE_NS;
-                    to.send(Heard::Light { at_ns, error_ns }).ok();
-                }
-            });
-            return Some(Self {
-                thread: Some(thread),
-                stop,
-            });
-        }
         let thread = thread::spawn(move || {
-            let mut asked_ns = now_ns();
-            while !stopped.load(Ordering::Relaxed) {
-                if light.answers(&folder, &stopped) {
-                    let at_ns = now_ns();
-                    to.send(Heard::Light {
-                        at_ns,
-                        error_ns: at_ns.saturating_sub(asked_ns),
-                    })
-                    .ok();
-                    return;
-                }
-                asked_ns = now_ns();
-                thread::sleep(EVERY);
+            if let Some((at_ns, error_ns)) = light.seen(&folder, &stopped) {
+                to.send(Heard::Light { at_ns, error_ns }).ok();
             }
         });
         Some(Self {

@@ -12,7 +12,7 @@ mod padded;
 
 use characters::Characters;
 use lines::LineMark;
-use sources::Sniff;
+use sources::{Sniff, Source};
 use std::borrow::Cow;
 
 /// What a page put into a log.
@@ -23,24 +23,32 @@ pub struct Pasted {
 }
 
 impl Pasted {
-    /// What there is to take away, by the first bytes of a text; `None` if nothing.
+    /// What there is to take away, by the first bytes of a text; `None` if nothing. `known` is
+    /// how sure the source is that knows these bytes best.
     ///
     /// Marks of lines count only if a source is surer of the text without them, or if it was
     /// taken for the text of any console: an indentation may belong to a format.
-    pub fn of(head: &[u8]) -> Option<Self> {
+    pub fn of(head: &[u8], known: Known) -> Option<Self> {
         let is_text = memchr::memchr(0, head).is_none() && !head.starts_with(b"{");
         if !is_text || sources::document(head).is_some() {
             return None;
         }
         let characters = Characters::of(head);
-        let text = match &characters {
-            Some(characters) => Cow::Owned(characters.plain(head)),
-            None => Cow::Borrowed(head),
+        let (text, (sure, name)) = match &characters {
+            Some(characters) => {
+                let plain = characters.plain(head);
+                let known = strength(sources::best(&plain));
+                (Cow::Owned(plain), known)
+            }
+            None => (Cow::Borrowed(head), strength(known)),
         };
-        let (sure, name) = known(&text);
-        let lines = LineMark::of(&text).filter(|mark| {
-            let (surer, other) = known(&mark.plain(&text));
-            let is_console = matches!(name, "console" | "loader-console");
+        let is_console = matches!(name, "console" | "loader-console");
+        let lines = match sure < Sniff::Yes || is_console {
+            true => LineMark::of(&text),
+            false => None,
+        };
+        let lines = lines.filter(|mark| {
+            let (surer, other) = strength(sources::best(&mark.plain(&text)));
             surer > sure || is_console && other != name
         });
         let found = Self { characters, lines };
@@ -60,9 +68,12 @@ impl Pasted {
     }
 }
 
-/// How sure the source is that knows a text best, and its name.
-fn known(text: &[u8]) -> (Sniff, &'static str) {
-    sources::best(text).map_or((Sniff::No, ""), |(sure, source)| (sure, source.name()))
+/// The source that knows a text best, and how sure it is.
+pub type Known = Option<(Sniff, &'static dyn Source)>;
+
+/// How sure that source is, and its name.
+fn strength(known: Known) -> (Sniff, &'static str) {
+    known.map_or((Sniff::No, ""), |(sure, source)| (sure, source.name()))
 }
 
 #[cfg(test)]
@@ -110,7 +121,7 @@ mod tests {
         let trace = "  8,0    0        1     0.000000000   100  D   R 800 + 8 [cat]\n\
                      \x20 8,0    0        2     0.000100000     0  C   R 800 + 8 [0]\n\
                      \x20 8,0    0        3     0.000200000   100  D   R 16 + 8 [cat]\n";
-        assert!(Pasted::of(trace.as_bytes()).is_none());
+        assert!(Pasted::of(trace.as_bytes(), sources::best(trace.as_bytes())).is_none());
     }
 
     proptest! {
@@ -126,7 +137,7 @@ mod tests {
                 let ends = |t: &[u8]| memchr::memchr_iter(b'\n', t).collect::<Vec<_>>();
                 prop_assert_eq!(ends(&plain), ends(&text));
             }
-            if let Some(pasted) = Pasted::of(&text) {
+            if let Some(pasted) = Pasted::of(&text, sources::best(&text)) {
                 prop_assert_eq!(pasted.plain(&text).len(), text.len());
             }
         }

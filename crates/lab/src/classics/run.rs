@@ -83,8 +83,8 @@ struct Given {
 }
 
 impl Given {
-    /// The time from the mark `from`, or from reset, to the mark `to`: the middle of a
-    /// variant's boots.
+    /// The median time of a variant's boots from the mark `from`, which may be [`RESET`], to the
+    /// mark `to`, in nanoseconds.
     fn between(&self, from: &str, to: &str) -> Option<i64> {
         let time = |folder: &PathBuf| {
             let begin = match from {

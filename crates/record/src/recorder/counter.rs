@@ -1,6 +1,6 @@
 //! A hardware counter that ran before the kernel's clock, and what relates the two.
 //!
-//! The kernel stamps its log with a clock that starts in the middle of its own start. A
+//! The clock that stamps the kernel log starts when the kernel has already run for a while. A
 //! counter that runs from reset (the TSC of x86, the generic timer of ARM, `time` of RISC-V)
 //! tells how long the machine had run by then, from one reading of both. Readings, the rate
 //! and the reasons not to trust the counter may come from several sources in any order, so

@@ -1,9 +1,9 @@
 //! Tables of levels: `sigrok-cli -O csv`, PulseView, DSView, Saleae Logic.
 
 use super::channels::{Channels, Level};
-use super::decimal::{SECONDS, hertz, nanoseconds, unit};
 use super::notes::{ANALOG, HEADER, NO_RATE, OTHER_LINE};
 use crate::balance::Balance;
+use crate::decimal::{SECONDS, hertz, nanoseconds, unit};
 use crate::source::{Input, Sniff, Source};
 use crate::text;
 use record::{Origin, Recorder, SourceId};

@@ -8,7 +8,6 @@
 
 mod channels;
 mod csv;
-mod decimal;
 mod notes;
 mod vcd;
 

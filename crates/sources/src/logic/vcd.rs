@@ -1,9 +1,9 @@
 //! Value change dumps (IEEE 1364): PulseView, sigrok-cli, Saleae, GTKWave, simulators.
 
 use super::channels::{Channels, Level};
-use super::decimal::{nanoseconds, unit};
 use super::notes::{ANALOG, HEADER, NO_SCALE, OTHER_LINE};
 use crate::balance::Balance;
+use crate::decimal::{nanoseconds, unit};
 use crate::source::{Input, Sniff, Source};
 use crate::text;
 use record::{Origin, Recorder, SourceId};

@@ -416,19 +416,23 @@ mod tests {
         &PROGRAM
     }
 
+    /// What a program prints.
+    fn output(bytes: &[u8]) -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("program");
+        std::fs::write(&program, bytes).unwrap();
+        let rights = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&program, rights).unwrap();
+        Command::new(&program).output().unwrap().stdout
+    }
+
     #[test]
     fn a_program_runs_without_its_symbols() {
         let old = own();
         let new = strip(old).unwrap();
         assert!(new.len() < old.len() / 2);
         assert_eq!(strip(&new), Err(Kept::Stripped));
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("program");
-        std::fs::write(&program, &new).unwrap();
-        let rights = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(&program, rights).unwrap();
-        let out = Command::new(&program).output().unwrap();
-        assert_eq!(out.stdout, b"it runs\n");
+        assert_eq!(output(&new), b"it runs\n");
     }
 
     #[test]
@@ -441,13 +445,7 @@ mod tests {
         assert_eq!(without_sections(&new), Err(Kept::Stripped));
         assert_eq!(without_sections(old), Ok(new.clone()));
         assert_eq!(strip(&new), Err(Kept::Stripped));
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("program");
-        std::fs::write(&program, &new).unwrap();
-        let rights = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(&program, rights).unwrap();
-        let out = Command::new(&program).output().unwrap();
-        assert_eq!(out.stdout, b"it runs\n");
+        assert_eq!(output(&new), b"it runs\n");
         let mut with_more = own().to_vec();
         with_more.extend_from_slice(&[7; 4_096]);
         assert_eq!(without_sections(&with_more), Err(Kept::Odd));

@@ -1,11 +1,11 @@
-//! Times and rates as analyzers print them.
+//! Times and rates as decimals, such as analyzers print them, without rounding on the way.
 
 /// The powers of ten that a nanosecond is away from the units of time files: seconds have 9.
-pub(super) const SECONDS: i32 = 9;
+pub(crate) const SECONDS: i32 = 9;
 
 /// `1.25`, `-0.5`, `3e-6` units as nanoseconds, rounded; `unit` is the power of ten of
 /// nanoseconds in a unit. `None` for what is no number, saturating for what does not fit.
-pub(super) fn nanoseconds(text: &str, unit: i32) -> Option<i64> {
+pub(crate) fn nanoseconds(text: &str, unit: i32) -> Option<i64> {
     let text = text.trim();
     let (text, exponent) = match text.find(['e', 'E']) {
         Some(at) => {
@@ -50,7 +50,7 @@ pub(super) fn nanoseconds(text: &str, unit: i32) -> Option<i64> {
 }
 
 /// `ns` of `100 ns`: the power of ten of nanoseconds in it.
-pub(super) fn unit(name: &str) -> Option<i32> {
+pub(crate) fn unit(name: &str) -> Option<i32> {
     Some(match name {
         "s" | "sec" | "second" | "seconds" => SECONDS,
         "ms" | "millisecond" | "milliseconds" => 6,
@@ -63,7 +63,7 @@ pub(super) fn unit(name: &str) -> Option<i32> {
 }
 
 /// `24 MHz` in hertz; at least 1.
-pub(super) fn hertz(text: &str) -> Option<u64> {
+pub(crate) fn hertz(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, name) = text.split_at(digits);
