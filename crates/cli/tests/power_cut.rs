@@ -68,8 +68,13 @@ fn run(name: &str, args: &[&str]) -> Result<(), String> {
     }
 }
 
-/// A mounted image; unmounted when it goes.
-struct Mounted(PathBuf);
+/// A mounted image; unmounted when it goes, and then free: whoever made a mount
+/// namespace of its own meanwhile, as another test's machine may, holds the mount for as
+/// long as it lives, and until then the image is in use.
+struct Mounted {
+    at: PathBuf,
+    image: PathBuf,
+}
 
 impl Mounted {
     fn new(image: &Path, at: &Path, options: &str) -> Result<Self, String> {
@@ -78,16 +83,37 @@ impl Mounted {
             "mount",
             &["-t", "ext4", "-o", options, &text(image), &text(at)],
         )?;
-        Ok(Self(at.to_owned()))
+        Ok(Self {
+            at: at.to_owned(),
+            image: image.to_owned(),
+        })
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        if let Err(why) = run("umount", &[&text(&self.0)]) {
+        if let Err(why) = run("umount", &[&text(&self.at)]) {
             eprintln!("{why}");
+            return;
+        }
+        let begun = Instant::now();
+        while has_loop_device(&self.image) {
+            if begun.elapsed() > Duration::from_secs(120) {
+                eprintln!("{} is still in use", self.image.display());
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+/// Whether a loop device has this image, by what the kernel lists in `/sys/block`.
+fn has_loop_device(image: &Path) -> bool {
+    let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let mut backing =
+        devices.filter_map(|d| fs::read_to_string(d.path().join("loop/backing_file")).ok());
+    let image = image.canonicalize().unwrap_or_else(|_| image.to_owned());
+    backing.any(|file| Path::new(file.trim_end()) == image)
 }
 
 fn text(path: &Path) -> String {
@@ -457,7 +483,7 @@ fn check(
     before: &(BTreeMap<PathBuf, State>, BTreeMap<PathBuf, u64>),
 ) -> Result<usize, String> {
     let mounted = Mounted::new(image, at, "loop,noatime")?;
-    let (now, places) = states(&mounted.0);
+    let (now, places) = states(&mounted.at);
     drop(mounted);
     run("e2fsck", &["-f", "-n", &text(image)])?;
     let paths: BTreeSet<&PathBuf> = before.0.keys().chain(now.keys()).collect();
@@ -570,7 +596,7 @@ fn files_survive_power_cuts_in_the_middle_of_a_relocation() {
     )
     .unwrap();
     let list = match Mounted::new(&original, &at, "loop,user_xattr,noatime") {
-        Ok(mounted) => fill(&mounted.0),
+        Ok(mounted) => fill(&mounted.at),
         Err(why) => {
             eprintln!("skipped: power cuts: {why}");
             return;
@@ -578,7 +604,7 @@ fn files_survive_power_cuts_in_the_middle_of_a_relocation() {
     };
     let before = {
         let mounted = Mounted::new(&original, &at, "loop,ro,noatime").unwrap();
-        states(&mounted.0)
+        states(&mounted.at)
     };
     let bytes = fs::read(&original).unwrap();
     let Some(machine) = Machine::new(folder.path(), &list) else {
