@@ -49,9 +49,11 @@ export interface Owner { path: string; requests: number; read_bytes: number; wri
 export interface Stretch { start_ns: number; end_ns: number; requests: number; read_bytes: number; write_bytes: number; [key: string]: number | null }
 export interface FunctionRow { name: string; count: number; time_ns: number; average_ns: number; local_ns: number; max_sub: string | null; max_sub_count: number; open: number }
 export interface CallRow { depth: number; name: string; count: number; time_ns: number; local_ns: number; open: number }
+/** An item of the critical path, and first light by how long it takes: duration, then first light at the earliest, expected, at the latest. */
+export interface Lever { kind: string; name: string; took_ns: number; steps: [left_ns: number, least_ns: number, expected_ns: number, most_ns: number][] }
 export interface RawBoot {
   title: string; show: Show; clock_says: string | null; path: { mark: string; end_ns: number; knows_units: boolean; items: PathItem[] };
-  path_items: number;
+  path_items: number; levers: Lever[];
   lanes: RawLanes; blame: { kind: string; total: number; rows: BlameRow[] }[];
   deferrals: { devices: { device: string; tries: number; wasted_ns: number; first_ns: number | null; settled_ns: number | null; waited_for: string | null; origin: Place }[]; total_devices: number };
   io: Io | null; files: number; functions: { rows: FunctionRow[]; total_rows: number } | null; calls: { rows: CallRow[]; total_rows: number } | null;

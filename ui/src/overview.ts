@@ -5,6 +5,7 @@ import { phaseStrips } from "./bars";
 import { PATH_COLORS } from "./blame";
 import { type Child_, button, el, prose, refill, section } from "./dom";
 import { count, plural, signed, step, tick, ticks, time, verdictOf, words } from "./format";
+import { levers } from "./levers";
 import { go } from "./link";
 import { on, onTheme } from "./theme";
 import { phaseColor } from "./timeline/draw";
@@ -19,7 +20,7 @@ export function overview(data: Data, boots: Boot[]): HTMLElement {
     lost.length ? el("section.loss", { "aria-label": "Incomplete input" }, el("h2", {}, "Incomplete input"),
       el("p.about", {}, "The numbers below cover only what remains."), el("ul.plain", {}, lost.map(({ boot, note }) => noteItem(boot, note, boots.length > 1)))) : null,
     phases(boots),
-    el("div.columns", {}, el("div", {}, findings(first, boots.length > 1), doubtful(boots)), el("div", {}, longest(first, boots.length > 1), path(first))),
+    el("div.columns", {}, el("div", {}, findings(first, boots.length > 1), doubtful(boots)), el("div", {}, longest(first, boots.length > 1), path(first), levers(first))),
     about(first));
 }
 

@@ -1,9 +1,10 @@
 //! What if: first light with some things shorter, or gone.
 
 use crate::load::Load;
-use crate::path::{CriticalPath, Estimate, Model, NewItem, Shorter, Through, UnitOrder};
+use crate::path::{CriticalPath, Estimate, Model, NewItem, PathKind, Shorter, Through, UnitOrder};
 use crate::phases::Phases;
 use record::{Nanos, Record};
+use std::collections::BTreeSet;
 use storage::Storage;
 
 /// What would be otherwise.
@@ -171,17 +172,15 @@ fn forecast(
         most: of_processors.most + of_storage.most,
     };
     let end = path.end;
-    let zero = Nanos::ZERO;
-    let expected = (end - saving.expected - gain.expected).max(zero);
-    let new = Estimate {
-        least: (end - saving.most - gain.most).max(zero).min(expected),
-        expected,
-        most: (end - saving.least - gain.least).max(expected),
+    let saving = Estimate {
+        least: saving.least + gain.least,
+        expected: saving.expected + gain.expected,
+        most: saving.most + gain.most,
     };
     let nothing = changes.is_empty();
     Ok(Forecast {
         first_light: end,
-        new,
+        new: first_light(end, saving),
         path: model.new_path(&shorter),
         changed,
         unknown: match nothing {
@@ -189,6 +188,93 @@ fn forecast(
             false => unknown(path, model.is_guessed(), load),
         },
     })
+}
+
+/// An item of the path, and first light by how long it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lever {
+    /// What kind of thing.
+    pub kind: PathKind,
+    /// Which one.
+    pub name: String,
+    /// How long it took.
+    pub took: Nanos,
+    /// First light with it shorter, all else being equal: from nothing of its time up.
+    pub steps: Vec<LeverStep>,
+}
+
+/// First light if an item takes another time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeverStep {
+    /// How long it takes.
+    pub left: Nanos,
+    /// First light then: at the earliest, expected, at the latest.
+    pub new: Estimate,
+}
+
+/// So many levers are worth a look, each of at least this part of the boot.
+const LEVERS: usize = 8;
+const LEAST_LEVER: i64 = 100;
+
+/// In so many steps an item goes from nothing to all of its time.
+const STEPS: i64 = 4;
+
+/// The longest units, initcalls, probes and programs of the path, the longest first.
+pub(crate) fn levers(model: &Model<'_>, path: &CriticalPath) -> Vec<Lever> {
+    let can_go = |kind| {
+        matches!(
+            kind,
+            PathKind::Unit | PathKind::Initcall | PathKind::Probe | PathKind::Process
+        )
+    };
+    let items = path.items.iter().filter(|i| can_go(i.kind));
+    let names: BTreeSet<(PathKind, &str)> = items
+        .map(|i| match &i.call {
+            Some(call) => (PathKind::Initcall, call.as_str()),
+            None => (i.kind, i.name.as_str()),
+        })
+        .collect();
+    let least = Nanos(path.end.get() / LEAST_LEVER);
+    let mut found: Vec<_> = names
+        .into_iter()
+        .filter_map(|(kind, name)| {
+            let matched = model.matching(name)?;
+            let took = model.time(&matched);
+            (took >= least && matched.names.len() == 1).then_some((took, kind, name, matched))
+        })
+        .collect();
+    found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.2.cmp(b.2)));
+    found.truncate(LEVERS);
+    let load = model.load();
+    let lever = |(took, kind, name, matched): (Nanos, PathKind, &str, _)| {
+        let steps = (0..STEPS).map(|part| {
+            let left = Nanos(took.get() / STEPS * part);
+            let mut shorter = Shorter::default();
+            model.shorten(&mut shorter, &matched, left);
+            let saving = model.saving(&shorter, load);
+            LeverStep {
+                left,
+                new: first_light(path.end, saving),
+            }
+        });
+        Lever {
+            kind,
+            name: name.to_owned(),
+            took,
+            steps: steps.collect(),
+        }
+    };
+    found.into_iter().map(lever).collect()
+}
+
+/// First light with this saving, from what it was.
+fn first_light(was: Nanos, saving: Estimate) -> Estimate {
+    let expected = (was - saving.expected).max(Nanos::ZERO);
+    Estimate {
+        least: (was - saving.most).max(Nanos::ZERO).min(expected),
+        expected,
+        most: (was - saving.least).max(expected),
+    }
 }
 
 /// Leaves `left` of the time of what a name means.

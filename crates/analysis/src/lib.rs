@@ -106,7 +106,7 @@ pub use findings::{
     findings_for, rule,
 };
 pub use fleet::{FleetItem, FleetRow, FleetSource, LONGEST_BOOT, MOST_ITEMS, RowStatus, fleet_row};
-pub use forecast::{Changed, Changes, Forecast, ForecastError, WhatIf, what_if};
+pub use forecast::{Changed, Changes, Forecast, ForecastError, Lever, LeverStep, WhatIf, what_if};
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use gaps::{Gap, gaps};
 pub use history::{

@@ -1,6 +1,7 @@
 //! The parts of a boot, each between two named marks.
 
 mod end;
+mod manager;
 mod stage;
 mod start_kernel;
 
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 
 pub use end::{FirstLight, Options, first_light};
 pub use stage::Stage;
-pub(crate) use start_kernel::INITCALL_STAGE;
+pub(crate) use {manager::UNIT_STAGE, start_kernel::INITCALL_STAGE};
 
 /// The end mark of a last phase that nothing ended.
 pub const LAST_EVENT: &str = "last-event";
@@ -30,8 +31,8 @@ pub struct PhaseRow {
     pub end_mark: String,
     /// The evidence of the mark that begins it.
     pub origin: Place,
-    /// Its parts, where there are at least two: loaders, or what the kernel does before its
-    /// first initcalls.
+    /// Its parts, where there are at least two: loaders, what the kernel does before its first
+    /// initcalls, or what systemd does before its first unit.
     pub stages: Vec<Stage>,
 }
 
@@ -244,11 +245,13 @@ impl<'a> Part<'a> {
     }
 
     fn stages(&self, record: &Record, end: Nanos) -> Vec<Stage> {
-        if self.phase == Phase::Kernel {
-            return start_kernel::stages(record, self.first().at, end);
-        }
-        if !self.has_stages() {
-            return Vec::new();
+        let start = self.first().at;
+        match self.phase {
+            Phase::Kernel => return start_kernel::stages(record, start, end),
+            Phase::Initrd => return manager::stages(record, "initrd-", start, end),
+            Phase::Userspace => return manager::stages(record, "", start, end),
+            _ if !self.has_stages() => return Vec::new(),
+            _ => {}
         }
         let mut stages: Vec<Stage> = Vec::new();
         for (i, mark) in self.marks.iter().enumerate() {

@@ -3,9 +3,10 @@
 use crate::boot::{Boot, boot};
 use crate::chart::{Chart, ChartLimits, chart};
 use crate::deferrals::{Deferral, deferrals};
+use crate::forecast::{Lever, levers};
 use crate::functions::{Calls, FunctionOrder, Functions, calls, functions};
 use crate::io::{Io, Owners, io};
-use crate::path::{CriticalPath, critical_path};
+use crate::path::{CriticalPath, Model, Through};
 use crate::phases::Options;
 use record::Record;
 
@@ -29,6 +30,8 @@ pub struct Picture<'r> {
     pub path: CriticalPath,
     /// How many items the path has in all.
     pub path_items: usize,
+    /// The longest items of the path, and first light by how long each takes.
+    pub levers: Vec<Lever>,
     /// What was asked of block devices; `None` if nothing was.
     pub io: Option<Io>,
     /// How many files there are in all: [`Io::files`] holds the first.
@@ -57,11 +60,14 @@ pub fn picture<'r>(
         io.files.truncate(ROWS);
         io.owners.truncate(ROWS);
     }
-    let mut path = critical_path(record, &boot.phases);
+    let model = Model::new(record, &boot.phases, Through::Units);
+    let mut path = model.path();
+    let levers = levers(&model, &path);
     let path_items = path.items.len();
     keep_longest(&mut path, PATH_ITEMS);
     Picture {
         path_items,
+        levers,
         chart: chart(record, &boot.phases, owners, limits),
         path,
         io,

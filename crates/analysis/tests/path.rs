@@ -62,6 +62,34 @@ fn before_userspace_a_boot_is_one_thing_after_another() {
     );
 }
 
+/// The first program loads modules one after another; what others load may be waited for by
+/// nobody.
+#[test]
+fn modules_that_the_first_program_loads_are_items_of_the_initrd() {
+    let boot = |first: &str| {
+        path(&format!(
+            "source boot.log kernel-log\nclock printk printk\n\
+             mark 0s kernel-start kernel\nmark 1s initrd-start initrd\n\
+             span initcall 1100ms 1110ms journal_init [jbd2] track={first}\n\
+             span initcall 1450ms 1460ms ext4_init_fs [ext4] track={first}\n\
+             mark 2s userspace-start userspace\nmark 3s first-light -\n"
+        ))
+    };
+    let loaded = boot("1");
+    assert_eq!(
+        items(&loaded)[1..6],
+        [
+            ("phase", "initrd", 100, 50),
+            ("initcall", "journal_init [jbd2]", 10, 5),
+            ("kernel", "the kernel loads ext4", 340, 170),
+            ("initcall", "ext4_init_fs [ext4]", 10, 5),
+            ("phase", "initrd", 540, 270),
+        ]
+    );
+    let by_another = boot("31");
+    assert_eq!(items(&by_another)[1], ("phase", "initrd", 1000, 500));
+}
+
 /// A longer probe is told from the initcall that did it. What may be another task's,
 /// or is not known to have taken so long, is not.
 #[test]

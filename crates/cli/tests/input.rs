@@ -7,6 +7,7 @@ mod common;
 use common::{Scratch, firstlight, json, valid};
 use serde_json::Value;
 use std::fs::File;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The one sentence that the command says about a path that it cannot use.
@@ -266,6 +267,23 @@ fn a_folder_of_logs_is_its_files() {
         std::fs::remove_file(log).unwrap();
     }
     assert!(refused(folder).contains("manifest.json"));
+}
+
+#[test]
+fn the_folder_of_a_trial_is_its_capture_and_that_of_a_run_names_them() {
+    let scratch = Scratch::new();
+    let trial = scratch.0.path().join("trials/quiet/0");
+    std::fs::create_dir_all(trial.join("capture")).unwrap();
+    let packed = File::open(common::workspace().join("corpus/captures/v1-debian.tar.zst")).unwrap();
+    let unpacked = zstd::Decoder::new(packed).unwrap();
+    tar::Archive::new(unpacked)
+        .unpack(trial.join("capture"))
+        .unwrap();
+    let of =
+        |place: &Path| json(&["show", "--json", place.to_str().unwrap()])["first_light_ns"].clone();
+    assert_eq!(of(&trial), of(&trial.join("capture")));
+    let said = refused(scratch.0.path().to_str().unwrap());
+    assert!(said.contains("trials/quiet/0/capture"), "{said}");
 }
 
 #[test]

@@ -127,6 +127,22 @@ test("a click shows what was clicked, with its line of the source", async () => 
   assert.deepEqual(page.wrong, []);
 });
 
+test("a slider moves the forecast of first light", async () => {
+  const page = await open(one, {});
+  const row = visible(page, ".levers li").first();
+  const before = await row.locator(".says b").innerText();
+  const slider = row.locator("input[type=range]");
+  await slider.focus();
+  await page.keyboard.press("Home");
+  const gone = await row.locator(".says").innerText();
+  assert.match(gone, /^0 s/);
+  const after = await row.locator(".says b").innerText();
+  assert.notEqual(after, before);
+  await page.keyboard.press("End");
+  assert.equal(await row.locator(".says b").innerText(), before);
+  assert.deepEqual(page.wrong, []);
+});
+
 test("a range has its blame", async () => {
   const page = await open(one, { fragment: "#timeline" });
   const box = await canvas(page).boundingBox();

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { at } from "../../src/levers";
 import { commandOf } from "../../src/overview";
 import { gzipSync } from "node:zlib";
 import { Group, type RawGroup, dataText, numbers, titles } from "../../src/data";
@@ -45,4 +46,11 @@ test("a treatment's command can be pasted", () => {
   expect(["cmdline+=quiet", "fstab=/:+noatime", "cmdline+=a b'c", "kernel=uncompressed"].map(commandOf)).toEqual([
     "firstlight treat apply cmdline+=quiet ROOT", "firstlight treat apply fstab=/:+noatime ROOT", "firstlight treat apply 'cmdline+=a b'\\''c' ROOT", 'treatments = ["kernel=uncompressed"]  # in an experiment',
   ]);
+});
+
+test("a slider stands at forecasts, and past the last at the boot as it was", () => {
+  const lever = { kind: "unit", name: "a.service", took_ns: 400, steps: [[0, 500, 600, 1000], [200, 750, 800, 1000]] as [number, number, number, number][] };
+  expect(at(lever, 0, 1000)).toEqual({ left: 0, least: 500, expected: 600, most: 1000 });
+  expect(at(lever, 1, 1000)).toEqual({ left: 200, least: 750, expected: 800, most: 1000 });
+  expect(at(lever, 2, 1000)).toEqual({ left: 400, least: 1000, expected: 1000, most: 1000 });
 });

@@ -11,6 +11,9 @@ use std::cmp::Reverse;
 /// Time between two calls is an item of its own from here on, and so is a probe.
 const GAP: Nanos = Nanos::from_millis(1);
 
+/// Who runs the first program, as the kernel log names tasks.
+const FIRST_TASK: &str = "task 1";
+
 /// Adds everything before the first of the phases `programs`; gives the last of
 /// it.
 pub(super) fn until(
@@ -23,6 +26,7 @@ pub(super) fn until(
         match phase.name {
             program if programs.contains(&program) => break,
             Phase::Kernel => last = calls(all, phase, last),
+            Phase::Initrd => last = modules(all, phase, last),
             _ => last = stages(all, phase, last),
         }
     }
@@ -65,9 +69,62 @@ fn stages(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) 
         return last;
     }
     for stage in &phase.stages {
-        add(&stage.name, stage.start, stage.end);
+        match phase.name {
+            // A loader's stages are named by its marks.
+            Phase::Firmware | Phase::Loader => add(&stage.name, stage.start, stage.end),
+            of => add(
+                &format!("{}: {}", of.as_str(), stage.name),
+                stage.start,
+                stage.end,
+            ),
+        }
     }
     last
+}
+
+/// An initrd whose first program loads modules itself, one after another: what they take, and
+/// what their load takes before it. What other tasks load may not be waited for, so any other
+/// initrd is a phase or its stages.
+fn modules(all: &mut Activities<'_>, phase: &PhaseRow, last: Option<NodeId>) -> Option<NodeId> {
+    let record = all.record;
+    let by_first = |s: &Span| s.track.is_some_and(|t| record.name(t) == FIRST_TASK);
+    let calls = record.spans().iter();
+    let calls = calls.filter(|s| s.kind == SpanKind::Initcall && by_first(s));
+    let calls = calls.filter_map(|s| Some((s.start?, s.end?, s)));
+    let calls: Vec<_> = calls
+        .filter(|(start, end, _)| *start >= phase.start && *end <= phase.end)
+        .collect();
+    if calls.is_empty() || !phase.stages.is_empty() {
+        return stages(all, phase, last);
+    }
+    let mut last = last;
+    let (mut begun, mut is_next) = (phase.start, false);
+    for (start, end, span) in calls {
+        if start < begun {
+            continue;
+        }
+        let name = record.name(span.name);
+        match name.rsplit_once(" [").filter(|_| is_next) {
+            Some((_, module)) if start - begun >= GAP => {
+                let name = format!("the kernel loads {}", module.trim_end_matches(']'));
+                last = all.fill(last, start, PathKind::Kernel, &name);
+            }
+            _ => last = all.fill(last, start, PathKind::Phase, phase.name.as_str()),
+        }
+        let about = About {
+            kind: PathKind::Initcall,
+            name: name.to_owned(),
+            start,
+            end,
+            origin: Some(Place::of(record, span.origin)),
+            call: Some(span.name),
+            by: Doer::Nobody,
+        };
+        let after: Vec<NodeId> = last.into_iter().collect();
+        last = Some(all.add(about, &after));
+        (begun, is_next) = (end, true);
+    }
+    all.fill(last, phase.end, PathKind::Phase, phase.name.as_str())
 }
 
 /// The kernel's own sequence of initcalls. Calls of modules, and those that

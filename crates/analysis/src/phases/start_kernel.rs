@@ -1,6 +1,6 @@
 //! What a kernel does before its first initcalls, by the lines that it prints on the way.
 
-use super::stage::Stage;
+use super::stage::{Stage, whole};
 use record::{Nanos, Record};
 use std::collections::BTreeSet;
 
@@ -113,26 +113,6 @@ pub fn stages(record: &Record, start: Nanos, end: Nanos) -> Vec<Stage> {
         return Vec::new();
     }
     whole(&begun, end, Nanos((end - start).0 / PARTS))
-}
-
-/// Stages up to `end`, each at least `least` long but for the first.
-fn whole(begun: &[(&str, Nanos)], end: Nanos, least: Nanos) -> Vec<Stage> {
-    let mut stages: Vec<Stage> = Vec::new();
-    let ends = begun.iter().skip(1).map(|(_, at)| *at).chain([end]);
-    for ((name, start), end) in begun.iter().zip(ends) {
-        match stages.last_mut() {
-            Some(before) if end - *start < least.max(Nanos(1)) || before.name == *name => {
-                before.end = end;
-            }
-            _ if end > *start => stages.push(Stage {
-                name: (*name).to_owned(),
-                start: *start,
-                end,
-            }),
-            _ => {}
-        }
-    }
-    stages
 }
 
 #[cfg(test)]

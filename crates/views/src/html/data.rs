@@ -53,6 +53,8 @@ struct Boot<'p> {
     path: Path,
     /// Number of items on the whole critical path.
     path_items: usize,
+    /// Longest items of the critical path, and first light by how long each takes.
+    levers: Vec<Lever<'p>>,
     /// Timeline.
     lanes: Lanes<'p>,
     /// Items that took longest, by kind.
@@ -69,6 +71,35 @@ struct Boot<'p> {
     calls: Option<Calls>,
     /// Lines of the inputs: number of the input, byte offset, text.
     lines: Vec<(usize, u64, &'p str)>,
+}
+
+/// An item of the critical path, and first light by how long it takes, all else being equal.
+#[derive(JsonSchema, Serialize)]
+struct Lever<'p> {
+    /// Kind of item.
+    kind: &'static str,
+    /// Name of the item.
+    name: &'p str,
+    /// Duration in the boot, in nanoseconds.
+    took_ns: i64,
+    /// Forecasts, from a duration of nothing up: duration, then first light at the earliest,
+    /// expected, and at the latest. All in nanoseconds.
+    steps: Vec<(i64, i64, i64, i64)>,
+}
+
+impl<'p> Lever<'p> {
+    fn of(lever: &'p analysis::Lever) -> Self {
+        let steps = lever.steps.iter().map(|s| {
+            let new = s.new;
+            (s.left.0, new.least.0, new.expected.0, new.most.0)
+        });
+        Self {
+            kind: lever.kind.as_str(),
+            name: &lever.name,
+            took_ns: lever.took.0,
+            steps: steps.collect(),
+        }
+    }
 }
 
 /// Items of one kind that took longest.
@@ -131,6 +162,7 @@ impl<'p> Boot<'p> {
             clock_says: picture.boot.phases.clock.map(words::clock),
             path: json::path_as_it_was(&picture.path),
             path_items: picture.path_items,
+            levers: picture.levers.iter().map(Lever::of).collect(),
             lanes: Lanes::of(&picture.chart),
             blame: longest.map(|(k, b)| kind(*k, b, source)).collect(),
             deferrals: json::deferrals(&picture.deferrals, 0),
