@@ -561,6 +561,51 @@ fn a_dash_is_standard_input() {
     assert!(String::from_utf8_lossy(&twice.stderr).contains("only once"));
 }
 
+/// Images are read at any place, and some of them twice; a pipe gives its bytes once.
+#[test]
+fn an_image_may_come_from_a_pipe() {
+    let corpus = common::workspace().join("corpus");
+    for (verb, image) in [
+        ("image info", "disk/small.ext4"),
+        ("image info", "boot/board.itb"),
+        ("flash check", "flash/rootfs.jffs2"),
+        ("flash list", "flash/rootfs.jffs2"),
+        ("flash verify", "flash/rootfs.jffs2"),
+        ("flash env", "flash/environment.bin"),
+        ("flash ubi", "flash/board.ubi"),
+    ] {
+        let image = corpus.join(image);
+        let words: Vec<&str> = verb.split(' ').collect();
+        let run = |name: &str, stdin: Stdio| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
+            let out = command
+                .args(&words)
+                .arg(name)
+                .stdin(stdin)
+                .output()
+                .unwrap();
+            assert!(out.status.success(), "{verb} {name}: {out:?}");
+            let text = String::from_utf8(out.stdout).unwrap();
+            // The first line has the name, and ends where the screen does.
+            text.split_once('\n').unwrap().1.to_owned()
+        };
+        let named = run(image.to_str().unwrap(), Stdio::null());
+        assert!(!named.is_empty());
+        let mut cat = Command::new("cat")
+            .arg(&image)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let piped = run("/dev/stdin", Stdio::from(cat.stdout.take().unwrap()));
+        cat.wait().unwrap();
+        assert_eq!(named, piped, "{verb}");
+    }
+    let jffs2 = File::open(corpus.join("flash/rootfs.jffs2")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
+    let listed = command.args(["flash", "list", "-"]).stdin(jffs2).output();
+    assert!(listed.unwrap().status.success());
+}
+
 #[test]
 fn captures_of_two_boots_are_not_one() {
     let capture = common::workspace().join("corpus/captures/v1-debian.tar.zst");

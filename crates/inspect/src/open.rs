@@ -5,37 +5,104 @@ use agent::sys::{is_bad_block, read_spare};
 use flash::jffs2::{self, Endian, OpenOptions, Spare, has_cleanmarker};
 use flash::{ReadAt, ubi, ubifs};
 use rawimage::foreign::Foreign;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Opens a file or a device that can be read at any place.
+/// The name of standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// The most bytes of a pipe: they are kept in a temporary file.
+const MOST_OF_A_PIPE: u64 = 8 << 30;
+
+/// What was read from pipes, by their paths: a pipe gives its bytes once, and some verbs look
+/// at an image twice.
+static OF_PIPES: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
+
+/// Opens a file or a device that can be read at any place, or what a pipe gives; `-` is
+/// standard input.
 ///
 /// # Errors
-/// It cannot be opened, or is no file or device with content.
+/// It cannot be opened, or is no file or device with content, or a pipe gives more than
+/// 8 GiB.
 pub fn image(path: &Path) -> Result<File, Error> {
-    let shown = path.display().to_string();
-    let kind = std::fs::metadata(path)
-        .map_err(|e| Error::io(&shown, "cannot be opened", e))?
-        .file_type();
-    if kind.is_dir() {
-        return Err(Error::unusable(
-            &shown,
-            "is a folder; expected an image or a device",
-        ));
+    let is_input = path == Path::new(STANDARD_INPUT);
+    let shown = match is_input {
+        true => "standard input".to_owned(),
+        false => path.display().to_string(),
+    };
+    let cannot = |e| Error::io(&shown, "cannot be opened", e);
+    // A pipe that is opened waits for its writer, and is opened once.
+    if let Some(file) = OF_PIPES
+        .lock()
+        .ok()
+        .and_then(|o| o.get(path)?.try_clone().ok())
+    {
+        return Ok(file);
     }
-    if kind.is_fifo() || kind.is_socket() {
-        return Err(Error::unusable(
-            &shown,
-            "is a pipe, which can be read only once; expected a file or a device",
-        ));
+    let kind = match is_input {
+        true => std::io::stdin()
+            .as_fd()
+            .try_clone_to_owned()
+            .map(File::from),
+        false => std::fs::metadata(path).and_then(|m| match m.is_dir() {
+            true => Err(io::ErrorKind::IsADirectory.into()),
+            false => File::open(path),
+        }),
+    };
+    let mut file = match kind {
+        Err(e) if e.kind() == io::ErrorKind::IsADirectory => {
+            let what = "is a folder; expected an image or a device";
+            return Err(Error::unusable(&shown, what));
+        }
+        other => other.map_err(cannot)?,
+    };
+    let kind = file.metadata().map_err(cannot)?.file_type();
+    let is_pipe = kind.is_fifo() || kind.is_socket();
+    if is_pipe {
+        file = kept(&mut file, &shown)?;
+        if let (Ok(mut all), Ok(copy)) = (OF_PIPES.lock(), file.try_clone()) {
+            all.insert(path.to_owned(), copy);
+        }
     }
-    let file = File::open(path).map_err(|e| Error::io(&shown, "cannot be opened", e))?;
-    if kind.is_file() && file.metadata().is_ok_and(|m| m.len() == 0) {
+    if (kind.is_file() || is_pipe) && file.metadata().is_ok_and(|m| m.len() == 0) {
         return Err(Error::unusable(&shown, "is empty; expected an image"));
+    }
+    Ok(file)
+}
+
+/// All bytes of a file, or of standard input (`-`), at most `most` and one.
+///
+/// # Errors
+/// It cannot be opened or read.
+pub(crate) fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
+    let shown = path.display().to_string();
+    let mut bytes = Vec::new();
+    let read = match path == Path::new(STANDARD_INPUT) {
+        true => io::stdin().take(most + 1).read_to_end(&mut bytes),
+        false => File::open(path)
+            .map_err(|e| Error::io(&shown, "cannot be opened", e))?
+            .take(most + 1)
+            .read_to_end(&mut bytes),
+    };
+    read.map_err(|e| Error::io(&shown, "cannot be read", e))?;
+    Ok(bytes)
+}
+
+/// What a pipe gives, in a temporary file without a name.
+fn kept(pipe: &mut File, shown: &str) -> Result<File, Error> {
+    let mut file = tempfile::tempfile()
+        .map_err(|e| Error::io(shown, "no temporary file can be made for it", e))?;
+    let length = io::copy(&mut pipe.take(MOST_OF_A_PIPE + 1), &mut file)
+        .map_err(|e| Error::io(shown, "cannot be read", e))?;
+    if length > MOST_OF_A_PIPE {
+        let why = "is a pipe of more than 8 GiB; write it to a file and name that";
+        return Err(Error::unusable(shown, why));
     }
     Ok(file)
 }

@@ -1,15 +1,26 @@
 //! Lists of paths: one in a line.
 
 use crate::error::Error;
+use crate::open;
 use std::path::Path;
 
-/// The paths in the list at `list`: one in a line; `#` begins a comment.
+/// The longest list that is read, in bytes: a million long paths have less.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// The paths in the list at `list`, or on standard input (`-`): one in a line; `#` begins a
+/// comment.
 ///
 /// # Errors
-/// It cannot be read, or is no text.
+/// It cannot be read, is longer than 1 GiB, or is no text.
 pub fn list(list: &Path) -> Result<Vec<Vec<u8>>, Error> {
     let shown = list.display().to_string();
-    let text = std::fs::read(list).map_err(|e| Error::io(&shown, "cannot be read", e))?;
+    let text = open::bytes(list, MOST_BYTES)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(Error::unusable(
+            &shown,
+            "is longer than 1 GiB; expected a list of paths",
+        ));
+    }
     if text.contains(&0) {
         let why = "holds NUL bytes; expected one path in a line";
         return Err(Error::unusable(&shown, why));

@@ -1,11 +1,10 @@
 //! Tables of boots in files.
 
 use crate::error::Error;
+use crate::open;
 use analysis::BootTimes;
 use history::{Row, Table};
 use record::Nanos;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// The largest table that is read, in bytes: thousands of boots have less.
@@ -21,17 +20,13 @@ pub fn is_one(path: &Path) -> bool {
     ["csv", "tsv"].iter().any(named) && path.is_file()
 }
 
-/// The table in the file `path`.
+/// The table in the file `path`, or on standard input (`-`).
 ///
 /// # Errors
 /// It cannot be read, or is no table of boots.
 pub fn read(path: &Path) -> Result<Table, Error> {
     let shown = path.display().to_string();
-    let file = File::open(path).map_err(|e| Error::io(&shown, "cannot be opened", e))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| Error::io(&shown, "cannot be read", e))?;
+    let bytes = open::bytes(path, MAX_BYTES)?;
     if bytes.len() as u64 > MAX_BYTES {
         let why = format!("larger than a table of boots may be ({MAX_BYTES} bytes)");
         return Err(Error::unusable(&shown, why));

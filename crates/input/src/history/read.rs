@@ -42,7 +42,8 @@ pub struct Read {
 /// # Errors
 /// The input cannot be read.
 pub fn read(input: &Path, machine: Option<&str>, say: &Say) -> Result<Read> {
-    match table::is_one(input) {
+    // A store is a folder, which standard input cannot be.
+    match table::is_one(input) || input == Path::new("-") {
         true => of_table(input, say),
         false => of_store(input, machine),
     }
