@@ -20,9 +20,10 @@ const OPTIMIZED: [&str; 2] = [
 ];
 
 /// Each package, and the test program or, without one, the library with the long tests.
-const TESTS: [(&str, Option<&str>); 2] = [
+const TESTS: [(&str, Option<&str>); 3] = [
     ("firstlight-analysis", None),
     ("firstlight", Some("board_long")),
+    ("firstlight", Some("board_machine")),
 ];
 
 /// Runs the tests that have one of `filter` in their names; all if it is empty.

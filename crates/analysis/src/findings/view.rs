@@ -222,7 +222,10 @@ impl<'a> View<'a> {
 
     /// The line as evidence.
     pub fn quote(&self, line: &Line<'_>) -> Evidence {
-        let text: String = line.text.trim().chars().take(100).collect();
+        let text: String = match line.text.trim() {
+            "" => text::EMPTY_LINE.to_owned(),
+            text => text.chars().take(100).collect(),
+        };
         self.evidence(text, line.message.origin)
     }
 

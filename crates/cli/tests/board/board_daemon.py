@@ -9,15 +9,25 @@ Commands: on, off, fault KIND COUNT, repair, quit. Faults, each for COUNT boots:
 hang, panic (then it boots a fallback), loop, garbage, wrong (boots another command line),
 silent (boots, and its console says nothing), slow (power-on takes long), broken (power-on
 fails), dead (nothing until repair).
+
+With --machine PROGRAM nothing is replayed: power-on starts the program, whose output is the
+console, and power-off kills it. Of the faults, panic, loop and wrong do nothing then; hang
+stops the program where its kernel starts.
 """
 
 import argparse
+import ctypes
 import http.server
 import os
 import random
+import signal
 import socket
+import subprocess
 import threading
 import time
+
+# PR_SET_PDEATHSIG of Linux's prctl.h: a machine ends with its daemon, however that ends.
+SET_PARENT_DEATH_SIGNAL = 1
 
 # What a boot prints, and at which part of its length.
 LINES = [
@@ -35,8 +45,10 @@ LINES = [
 
 
 class Board:
-    def __init__(self, folder, length, scatter, seed, rate):
+    def __init__(self, folder, length, scatter, seed, rate, machine):
         self.folder = folder
+        self.machine = machine
+        self.process = None
         self.length = length
         self.scatter = scatter
         self.random = random.Random(seed)
@@ -71,6 +83,10 @@ class Board:
         if words[0] == "off":
             with self.lock:
                 self.power = 0
+            if self.process:
+                self.process.kill()
+                self.process.wait()
+                self.process = None
             return "ok"
         if words[0] == "fault":
             self.faults += [words[1]] * int(words[2])
@@ -99,9 +115,38 @@ class Board:
             self.power = self.count
             power = self.power
         length = self.length * (1 + self.scatter * self.random.gauss(0, 1))
-        if not self.dead:
+        if self.machine and not self.dead:
+            self.start(power, fault)
+        elif not self.dead:
             threading.Thread(target=self.boot, args=(power, length, fault), daemon=True).start()
         return "ok"
+
+    def start(self, power, fault):
+        if self.process:
+            return
+        prctl = ctypes.CDLL(None).prctl
+        # Not by a thread: the signal comes when the thread that started it ends.
+        self.process = subprocess.Popen(
+            [os.path.join(self.folder, self.machine)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            preexec_fn=lambda: prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL))
+        console = (power, fault, self.process)
+        threading.Thread(target=self.forward, args=console, daemon=True).start()
+
+    def forward(self, power, fault, process):
+        if fault == "garbage":
+            self.write(power, self.noise())
+        said = b""
+        while data := os.read(process.stdout.fileno(), 65536):
+            said += data
+            if fault != "silent":
+                self.write(power, data)
+            if fault == "hang" and b"Starting kernel" in said:
+                process.send_signal(signal.SIGSTOP)
+                return
+
+    def noise(self):
+        noise = bytes(self.random.randrange(256) for _ in range(400))
+        return noise.replace(b"\n", b"?") + b"\r\n"
 
     def cmdline(self, fault):
         if fault == "wrong":
@@ -118,8 +163,7 @@ class Board:
         if fault == "silent":
             return
         if fault == "garbage":
-            noise = bytes(self.random.randrange(256) for _ in range(400))
-            self.write(power, noise.replace(b"\n", b"?") + b"\r\n")
+            self.write(power, self.noise())
         cmdline = self.cmdline(fault)
         for word in cmdline.split():
             if word.startswith("plant="):
@@ -174,8 +218,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--fault-rate", type=float, default=0.0)
     parser.add_argument("--network", action="store_true", help="relay and console by TCP too")
+    parser.add_argument("--machine", help="a program of the folder, which is the machine")
     args = parser.parse_args()
-    board = Board(args.folder, args.length, args.scatter, args.seed, args.fault_rate)
+    board = Board(args.folder, args.length, args.scatter, args.seed, args.fault_rate,
+                  args.machine)
     console = socket.socket(socket.AF_UNIX)
     console.bind(os.path.join(args.folder, "console"))
     consoles = [console]

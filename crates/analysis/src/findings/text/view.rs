@@ -2,6 +2,9 @@
 
 use std::fmt::Display;
 
+/// What stands for a line that says nothing.
+pub(in crate::findings) const EMPTY_LINE: &str = "an empty line";
+
 pub(in crate::findings) fn cmdline(text: impl Display) -> String {
     format!("command line: {text}")
 }
