@@ -2,6 +2,7 @@
 //! one after the other in one file. Units of the ledger are lines.
 
 use super::clocks::{MONOTONIC, USERSPACE_CLOCK};
+use super::joined;
 use super::notes::{BLANK_LINE, BOOT_NOT_FINISHED};
 use super::startup::{self, StartupTimes, parse_time_line};
 use super::timespan;
@@ -327,11 +328,13 @@ impl Source for Analyze {
     fn sniff(&self, head: &[u8]) -> Sniff {
         let (mut known, mut unknown) = (0_usize, 0_usize);
         for line in text::lines(head).take(200) {
-            match Row::of(&printed(line.bytes)) {
-                // A unit's name alone could be any list.
-                Row::Blank | Row::Chain(Link { at: None, .. }) => {}
-                Row::Unknown => unknown = unknown.saturating_add(1),
-                _ => known = known.saturating_add(1),
+            for row in joined::rows(&printed(line.bytes)) {
+                match Row::of(row) {
+                    // A unit's name alone could be any list.
+                    Row::Blank | Row::Chain(Link { at: None, .. }) => {}
+                    Row::Unknown => unknown = unknown.saturating_add(1),
+                    _ => known = known.saturating_add(1),
+                }
             }
         }
         match known {
@@ -419,8 +422,33 @@ impl Reader {
             offset: line.offset,
         };
         let text = printed(line.bytes);
-        let row = Row::of(&text);
-        if let Row::Chain(link) = &row {
+        let rows = joined::rows(&text);
+        // The line counts once: as what it holds, or else as what it is not.
+        let mut skip = None;
+        let mut took = false;
+        for row in rows {
+            match self.row(&Row::of(row), origin, recorder) {
+                None => took = true,
+                Some(kind) if skip.is_none_or(|s: &NoteKind| s.severity < kind.severity) => {
+                    skip = Some(kind);
+                }
+                Some(_) => {}
+            }
+        }
+        match skip.filter(|_| !took) {
+            Some(kind) => recorder.skipped(origin, kind),
+            None => recorder.took(self.source),
+        }
+    }
+
+    /// Takes a row; why it is no event.
+    fn row(
+        &mut self,
+        row: &Row<'_>,
+        origin: Origin,
+        recorder: &mut Recorder,
+    ) -> Option<&'static NoteKind> {
+        if let Row::Chain(link) = row {
             self.climb(link);
             if let Some(at) = link.at {
                 let end = at.saturating_add(link.took.unwrap_or(0));
@@ -435,24 +463,22 @@ impl Reader {
                 self.asked = Some((link.name.to_owned(), took, origin));
             }
         }
-        let skip = match row {
+        Some(match row {
             Row::Blank => &BLANK_LINE,
             Row::Caption => &CAPTION,
             Row::Unknown => &NOT_UNDERSTOOD,
             Row::NotReached => &TARGET_NOT_REACHED,
             Row::NotFinished => &BOOT_NOT_FINISHED,
-            Row::Blame(_, ns) if ns >= NO_START_TAKES => &WALL_CLOCK,
-            Row::Chain(ref link) if !self.has_event(link) => {
+            Row::Blame(_, ns) if *ns >= NO_START_TAKES => &WALL_CLOCK,
+            Row::Chain(link) if !self.has_event(link) => {
                 self.push(link);
                 &UNIT_WITHOUT_TIME
             }
             row => {
-                self.event(&row, origin, recorder);
-                recorder.took(self.source);
-                return;
+                self.event(row, origin, recorder);
+                return None;
             }
-        };
-        recorder.skipped(origin, skip);
+        })
     }
 
     fn event(&mut self, row: &Row<'_>, origin: Origin, recorder: &mut Recorder) {
