@@ -510,3 +510,45 @@ fn a_wait_for_the_root_names_what_ended_it() {
             .any(|e| e.text.contains("new high speed SDHC card"))
     );
 }
+
+#[test]
+fn a_start_job_that_runs_is_told_with_its_time_and_limit() {
+    let log = |end: &str| {
+        format!(
+            "source serial.log kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             say 2s 6 systemd[1]: Started a thing.\n\
+             say 8s 6 [*     ] A start job is running for dev-x.device (6s / 1min 30s)\n\
+             say 43s 6 [ *    ] A start job is running for dev-x.device (41s / 1min 30s)\n\
+             say 53s 6 [  *   ] (2 of 2) A start job is running for Raise y (51s / no limit)\n{end}"
+        )
+    };
+    let all = found(&log(""));
+    let jobs: Vec<&Finding> = all.iter().filter(|f| f.id == "start-job").collect();
+    let ranges: Vec<_> = jobs
+        .iter()
+        .map(|f| (ms(f.saving.unwrap().0), ms(f.expected)))
+        .collect();
+    assert_eq!(ranges, [(16_400, 36_900), (0, 30_600)]);
+    assert_eq!(
+        (jobs[0].names[0].as_str(), jobs[1].names[0].as_str()),
+        ("dev-x.device", "Raise y")
+    );
+    // The input ends with them: the job goes on until its limit.
+    assert_eq!(ms(jobs[0].saving.unwrap().1), 90_000);
+    assert!(
+        jobs[0].evidence[0]
+            .text
+            .contains("41.000 s of at most 90.000 s")
+    );
+    let all = found(&log("say 60s 6 [  OK  ] Found device x.\n"));
+    let job = all.iter().find(|f| f.id == "start-job").unwrap();
+    assert_eq!(ms(job.saving.unwrap().1), 41_000);
+    // A device that never came is told by itself.
+    let gone = "say 92s 6 [ TIME ] Timed out waiting for device dev-x.device.\n";
+    let all = found(&log(gone));
+    assert!(all.iter().any(|f| f.id == "device-timeout"));
+    assert!(
+        !all.iter()
+            .any(|f| f.id == "start-job" && f.names[0] == "dev-x.device")
+    );
+}

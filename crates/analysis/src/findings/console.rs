@@ -8,7 +8,7 @@ use crate::console::{
     LEVEL_QUIET, RateSource, flushed, held_up, kernel_alone, kernels, level, line_rate, of_calls,
     per_line, plain_line_time, serial_console,
 };
-use record::{Message, Nanos, Phase, Span, SpanKind};
+use record::{Message, Nanos, Phase, Span, SpanKind, mark};
 
 /// The rate that is assumed if the command line gives none. A faster line
 /// makes the estimate smaller, so it errs on the safe side.
@@ -164,6 +164,43 @@ pub(super) fn messages(view: &View<'_>) -> Option<Found> {
         false => found,
     })
 }
+
+/// A shorter time before a console is there may be anything.
+const SHORTEST_FLUSH: Nanos = Nanos::from_millis(300);
+
+/// Of the time before the line that a serial console is there: what was logged until then is
+/// written to it. Published boots with `quiet` lose 99 % of it.
+const OF_FLUSH: (i64, i64, i64) = (50, 95, 100);
+
+/// The kernel writes what it has logged to a console that is there now. Where the log's start
+/// is lost, its rate and the lines behind it are not known.
+pub(super) fn flush(view: &View<'_>) -> Option<Found> {
+    if view.is_virtual() || level(view.cmdline()) <= LEVEL_QUIET {
+        return None;
+    }
+    let enabled = view.record.mark(mark::CONSOLE_ENABLED)?;
+    let mut lines = (0..view.record.messages().len()).filter_map(|at| view.line(at));
+    let line = lines.find(|l| l.message.origin == enabled.origin)?;
+    // `tty0` is a screen.
+    let is_screen = line.text.contains("console [tty0]");
+    let is_serial = !is_screen && SERIAL.iter().any(|s| line.text.contains(s));
+    let time = view.silence_before(&line)?;
+    if !is_serial || time < SHORTEST_FLUSH {
+        return None;
+    }
+    let (low, expected, high) = OF_FLUSH;
+    Some(
+        Found::new()
+            .why(text::flush_why(time))
+            .evidence([view.quote(&line)])
+            .treatment("cmdline+=quiet")
+            .parts(time, low, expected, high)
+            .within(time),
+    )
+}
+
+/// How the lines of serial consoles name them.
+const SERIAL: [&str; 2] = ["console [tty", "console [hvc"];
 
 /// `initcall_debug` writes two lines for each initcall.
 pub(super) fn initcall_debug(view: &View<'_>) -> Option<Found> {

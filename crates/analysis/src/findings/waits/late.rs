@@ -35,7 +35,7 @@ pub(in crate::findings) fn late_unit(view: &View<'_>) -> Option<(String, Nanos)>
     let late = late.filter_map(|s| {
         let time = match (s.start, s.end) {
             (Some(start), Some(end)) => (end - start.max(target)).max(Nanos::ZERO),
-            _ => s.reported?,
+            _ => s.reported.filter(|t| !view.is_beyond_boot(*t))?,
         };
         let name = view.record.name(s.name);
         // A device is there when it is there: it is no job's work.

@@ -82,7 +82,7 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
             // What lies after first light saves nothing.
             let time = match (s.start, s.end) {
                 (Some(from), Some(to)) => to.min(end) - from,
-                _ => s.reported?,
+                _ => s.reported.filter(|t| !view.is_beyond_boot(*t))?,
             };
             Some((time, view.record.name(s.name), s.origin))
         })
