@@ -268,6 +268,16 @@ fn a_flush_of_a_log_without_a_start_is_told_although_its_rate_is_unknown() {
     assert_eq!(range_ms(console), (750, 1_425, 1_500));
     assert_eq!(console.treatment.as_deref(), Some("cmdline+=quiet"));
     assert!(of(&found_in("tty0", "3700"), "console-output").is_none());
+    // The initcall of the console is no line.
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-clock-start kernel\n\
+         say 190ms 6 a line\nspan initcall 200ms 1600ms univ8250_console_init+0x0/0x2b\n\
+         say 1500ms 6 printk: console [ttyS0] enabled\nsay 1700ms 6 next\n",
+    );
+    assert_eq!(
+        range_ms(of(&all, "console-output").unwrap()),
+        (650, 1_235, 1_300)
+    );
     assert!(of(&found_in("ttyS0", "2300"), "console-output").is_none());
 }
 

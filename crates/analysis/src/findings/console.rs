@@ -3,12 +3,12 @@
 use super::evidence::Evidence;
 use super::found::Found;
 use super::text::console as text;
-use super::view::View;
+use super::view::{Line, View};
 use crate::console::{
     LEVEL_QUIET, RateSource, flushed, held_up, kernel_alone, kernels, level, line_rate, of_calls,
     per_line, plain_line_time, serial_console,
 };
-use record::{Message, Nanos, Phase, Span, SpanKind, mark};
+use record::{Message, Nanos, Phase, Span, SpanKind};
 
 /// The rate that is assumed if the command line gives none. A faster line
 /// makes the estimate smaller, so it errs on the safe side.
@@ -178,14 +178,14 @@ pub(super) fn flush(view: &View<'_>) -> Option<Found> {
     if view.is_virtual() || level(view.cmdline()) <= LEVEL_QUIET {
         return None;
     }
-    let enabled = view.record.mark(mark::CONSOLE_ENABLED)?;
-    let mut lines = (0..view.record.messages().len()).filter_map(|at| view.line(at));
-    let line = lines.find(|l| l.message.origin == enabled.origin)?;
+    let lines = view.said(ENABLED).filter(|l| l.text.ends_with(" enabled"));
     // `tty0` is a screen.
-    let is_screen = line.text.contains("console [tty0]");
-    let is_serial = !is_screen && SERIAL.iter().any(|s| line.text.contains(s));
-    let time = view.silence_before(&line)?;
-    if !is_serial || time < SHORTEST_FLUSH {
+    let is_serial = |l: &Line<'_>| !l.text.contains("[tty0]") && !l.text.contains("bootconsole");
+    let held = lines
+        .filter(is_serial)
+        .filter_map(|l| Some((held(view, &l)?, l)));
+    let (time, line) = held.max_by_key(|(time, l)| (*time, std::cmp::Reverse(l.at)))?;
+    if time < SHORTEST_FLUSH {
         return None;
     }
     let (low, expected, high) = OF_FLUSH;
@@ -199,8 +199,21 @@ pub(super) fn flush(view: &View<'_>) -> Option<Found> {
     )
 }
 
-/// How the lines of serial consoles name them.
-const SERIAL: [&str; 2] = ["console [tty", "console [hvc"];
+/// What the kernel says of a console: `printk: console [ttyS0] enabled`.
+pub(super) const ENABLED: &str = "console [";
+
+/// How long nothing was said before the line of a console, nor an initcall began.
+fn held(view: &View<'_>, line: &Line<'_>) -> Option<Nanos> {
+    let at = line.message.at?;
+    let is_around = |s: &&Span| s.start.is_some_and(|t| t <= at) && s.end.is_some_and(|t| t >= at);
+    let spans = view.record.spans().iter().filter(is_around);
+    let calls = spans.filter(|s| s.kind == SpanKind::Initcall);
+    let began = calls.filter_map(|s| s.start).max().map(|t| at - t);
+    match (view.silence_before(line), began) {
+        (Some(silence), Some(began)) => Some(silence.min(began)),
+        (silence, began) => silence.or(began),
+    }
+}
 
 /// `initcall_debug` writes two lines for each initcall.
 pub(super) fn initcall_debug(view: &View<'_>) -> Option<Found> {

@@ -18,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
         confidence: Confidence::High,
         needs: "a kernel log with its command line",
         treatment: Some("cmdline+=quiet"),
-        watch: &[],
+        watch: &[console::ENABLED],
         find: |v: &View<'_>| one(console::messages(v).or_else(|| console::flush(v))),
     },
     Rule {
