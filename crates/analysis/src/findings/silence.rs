@@ -109,6 +109,9 @@ const BESIDE: [&str; 7] = [
     "clocksource: timekeeping watchdog",
 ];
 
+/// What the kernel says when it asks for an address.
+const DHCP: &str = "DHCP requests";
+
 /// Other rules tell of what follows these.
 const TOLD: [&str; 12] = [
     "Waiting for root device",
@@ -118,7 +121,7 @@ const TOLD: [&str; 12] = [
     "before mounting root device",
     "raid6: ",
     ": attaching mtd",
-    "DHCP requests",
+    DHCP,
     "Starting password query on",
     "Please enter passphrase for disk",
     "Please unlock disk",
@@ -175,7 +178,9 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         if line.text.trim().is_empty() {
             continue;
         }
-        if !is_kernels(&line) || is_beside(&line) || TOLD.iter().any(|t| line.text.contains(t)) {
+        // Without a command line nobody knows who asked for an address.
+        let is_told = |t: &str| line.text.contains(t) && (t != DHCP || view.knows_cmdline());
+        if !is_kernels(&line) || is_beside(&line) || TOLD.iter().any(|t| is_told(t)) {
             continue;
         }
         let next = view

@@ -360,16 +360,46 @@ impl Source for Analyze {
     fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {
         let source = recorder.source(input.name, self.name());
         let mut reader = Reader::new(source);
+        // A `Startup finished` line that a mail broke.
+        let mut broken: Option<(Line<'_>, String)> = None;
         for line in text::lines(input.bytes) {
             if boot.contains(&line.offset) {
-                reader.line(line, recorder);
+                let text = printed(line.bytes);
+                if let Some((first, begun)) = broken.take() {
+                    if let Some(rest) = continues(&text) {
+                        broken = Some((first, format!("{} {rest}", begun.trim_end())));
+                        recorder.took(source);
+                        continue;
+                    }
+                    reader.line(first, &begun, recorder);
+                }
+                match is_open(&text) {
+                    true => broken = Some((line, text)),
+                    false => reader.line(line, &text, recorder),
+                }
             } else {
                 let offset = line.offset;
                 recorder.skipped(Origin { source, offset }, &SEVERAL_BOOTS);
             }
         }
+        if let Some((first, begun)) = broken {
+            reader.line(first, &begun, recorder);
+        }
         reader.finish(recorder);
     }
+}
+
+/// Whether a line begins what systemd says of the whole boot, and has no end.
+fn is_open(line: &str) -> bool {
+    let text = unquoted(line).trim();
+    text.starts_with("Startup finished in ") && !text.contains(" = ")
+}
+
+/// What a line adds to such a one.
+fn continues(line: &str) -> Option<&str> {
+    let text = unquoted(line).trim();
+    let is_rest = text.starts_with("+ ") || text.starts_with("= ");
+    is_rest.then_some(text)
 }
 
 fn reached(target: &str, at: i64, origin: Origin, recorder: &mut Recorder) {
@@ -416,13 +446,12 @@ impl Reader {
         }
     }
 
-    fn line(&mut self, line: Line<'_>, recorder: &mut Recorder) {
+    fn line(&mut self, line: Line<'_>, text: &str, recorder: &mut Recorder) {
         let origin = Origin {
             source: self.source,
             offset: line.offset,
         };
-        let text = printed(line.bytes);
-        let rows = joined::rows(&text);
+        let rows = joined::rows(text);
         // The line counts once: as what it holds, or else as what it is not.
         let mut skip = None;
         let mut took = false;

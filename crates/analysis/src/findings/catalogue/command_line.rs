@@ -13,7 +13,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::CommandLine,
         title: "The kernel prints its messages on a serial console",
         about: "The kernel waits for every byte that it writes to a serial line. Add `quiet` to the kernel command line.",
-        model: "bytes x 10 bits / baud rate, because the kernel waits for each byte",
+        model: "bytes x 10 bits / baud rate, because the kernel waits for each byte. In a log without its start: 95 % of the time before the console is there",
         risk: "messages below error level no longer appear on the console, only in the log (`dmesg`)",
         confidence: Confidence::High,
         needs: "a kernel log with its command line",

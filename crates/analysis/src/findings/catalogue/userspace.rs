@@ -93,7 +93,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Userspace,
         title: "A unit delays first light",
         about: "This unit delays first light more than any other unit on the critical chain.",
-        model: "gain on the critical path if the unit takes half its time. Where only a printed chain is known: 70 % of the unit's time, because other units may take its place. Where only durations are known: 75 % of a unit that takes a quarter of the userspace, 30 % of others",
+        model: "gain on the critical path if the unit takes half its time. Where only a printed chain is known: 70 % of the unit's time, because other units may take its place, or 85 % of a unit that is 60 % of the chain. Where only durations are known: 75 % of a unit that takes a quarter of the userspace, 30 % of others",
         risk: "depends on the service. Run `firstlight blame --kind unit` for its context",
         confidence: Confidence::Low,
         needs: "units (`systemctl show`, or `systemd-analyze` dump, critical-chain or blame)",

@@ -77,8 +77,19 @@ pub(in crate::findings) fn first_wait(later: impl Display, time: impl Display) -
     format!("{later} starts {time} after systemd")
 }
 
-pub(in crate::findings) fn first_wait_why(later: &str, suspects: &str) -> String {
+pub(in crate::findings) fn first_wait_why(
+    later: &str,
+    suspects: &str,
+    never: Option<&str>,
+) -> String {
     let more = by_duration(suspects);
+    if let Some(never) = never {
+        return format!(
+            "{later} is ordered after {never}, which never became active: systemd waits for it \
+             until the job times out. If it does not exist, remove what names it. Else find out \
+             why it does not appear.{more}"
+        );
+    }
     format!(
         "The critical chain names nothing before {later}. It waits for something that is no unit \
          of the chain: a slow disk or a device that appears late, a mount, a swap, or a unit that \

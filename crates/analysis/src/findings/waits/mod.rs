@@ -13,7 +13,7 @@ mod units;
 
 pub(super) use alone::alone;
 pub(super) use jobs::{RUNNING, START_RUNNING, running};
-pub(super) use late::{late, late_unit};
+pub(super) use late::{late, late_part, late_unit};
 pub(super) use links::{Link, links};
 pub(super) use phase::opaque;
 pub(super) use stage::{READ, stages};
