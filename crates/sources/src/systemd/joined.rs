@@ -28,6 +28,8 @@ fn startup(line: &str) -> Vec<&str> {
     let at = line.find(STARTUP).filter(|at| *at > 0);
     let parts = at.and_then(|at| line.split_at_checked(at));
     match parts {
+        // A list's mark, a quotation's, or blanks.
+        Some((mark, rest)) if !mark.contains(char::is_alphanumeric) => vec![rest],
         Some((command, rest)) if command.contains("systemd-analyze") => vec![command, rest],
         _ => Vec::new(),
     }
@@ -141,6 +143,10 @@ mod tests {
                     "└─b.service @5s +4s ",
                     "└─c.target @2s",
                 ],
+            ),
+            (
+                "● Startup finished in 1s (kernel) = 1s",
+                vec!["Startup finished in 1s (kernel) = 1s"],
             ),
             ("  │ └─-.mount @2ms", vec!["  │ └─-.mount @2ms"]),
             (
