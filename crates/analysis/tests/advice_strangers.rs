@@ -232,3 +232,242 @@ fn what_our_own_agent_does_between_its_lines_is_no_finding() {
     // Another's line behind the same silence is a finding.
     assert_eq!(of_stretch("EXT4-fs (sda1): mounted"), 1);
 }
+
+#[test]
+fn a_flush_of_a_log_without_a_start_is_told_although_its_rate_is_unknown() {
+    // The mark and the line have one origin in a log.
+    let found_in = |name: &str, gap: &str| {
+        let mut rec = record::Recorder::new();
+        let source = rec.source("dmesg.txt", "kernel-log");
+        let clock = rec.clock("printk", record::ClockKind::Printk, 1_000);
+        let at = |offset| record::Origin { source, offset };
+        let ns: i64 = gap.parse::<i64>().unwrap() * 1_000_000;
+        rec.mark(
+            clock,
+            record::mark::KERNEL_CLOCK_START,
+            0,
+            Some(record::Phase::Kernel),
+            at(0),
+        );
+        rec.message(
+            clock,
+            Some(2_200_000_000),
+            Some(6),
+            "soc:serial: a port",
+            at(10),
+        );
+        let line = format!("printk: console [{name}] enabled");
+        rec.message(clock, Some(ns), Some(6), &line, at(20));
+        rec.mark(clock, record::mark::CONSOLE_ENABLED, ns, None, at(20));
+        rec.message(clock, Some(ns + 5_000_000), Some(6), "power: ready", at(30));
+        let record = rec.finish();
+        advice(&record, &phases(&record), &SystemFacts::default()).findings
+    };
+    let all = found_in("ttyS0", "3700");
+    let console = of(&all, "console-output").unwrap();
+    assert_eq!(range_ms(console), (750, 1_425, 1_500));
+    assert_eq!(console.treatment.as_deref(), Some("cmdline+=quiet"));
+    assert!(of(&found_in("tty0", "3700"), "console-output").is_none());
+    // The initcall of the console is no line.
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-clock-start kernel\n\
+         say 190ms 6 a line\nspan initcall 200ms 1600ms univ8250_console_init+0x0/0x2b\n\
+         say 1500ms 6 printk: console [ttyS0] enabled\nsay 1700ms 6 next\n",
+    );
+    assert_eq!(
+        range_ms(of(&all, "console-output").unwrap()),
+        (650, 1_235, 1_300)
+    );
+    assert!(of(&found_in("ttyS0", "2300"), "console-output").is_none());
+}
+
+#[test]
+fn random_numbers_at_the_end_of_a_log_may_be_what_it_waited_for() {
+    let log = |early: &str, end: &str| {
+        format!(
+            "source dmesg.txt kernel-log\nclock printk printk\n\
+             mark 0s kernel-clock-start kernel\nsay 8s 6 procd: - ubus -\n{early}\
+             say 108s 5 random: crng init done\n{end}"
+        )
+    };
+    let range = |early: &str, end: &str| {
+        let all = found(&log(early, end));
+        of(&all, "random-wait").map(range_ms)
+    };
+    let early = "say 8s 5 random: x: uninitialized urandom read (4 bytes read)\n";
+    assert_eq!(range("", ""), Some((0, 30_000, 100_000)));
+    assert_eq!(range(early, ""), Some((0, 50_000, 100_000)));
+    assert_eq!(
+        range("", "say 108.001s 6 next\n"),
+        Some((50_000, 90_000, 100_000))
+    );
+    // A log of another boot behind it went on with nothing.
+    assert_eq!(range("", "say 3s 6 before\n"), None);
+    // Nobody went on with them.
+    assert_eq!(range("", "say 150s 6 next\n"), None);
+    // What programs read too early is no end of a silence of the kernel.
+    let read = "say 60s 5 random: x: uninitialized urandom read (4 bytes read)\n";
+    let all = found(&log(read, ""));
+    assert!(all.iter().all(|f| !f.title.contains("uninitialized")));
+}
+
+#[test]
+fn a_disk_that_does_not_answer_has_a_word_of_the_command_line() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+         say 1s 6 ata3: SATA link up 6.0 Gbps\n\
+         say 16s 4 ata3.01: qc timeout after 15000 msecs (cmd 0x47)\n\
+         say 16.1s 6 ata3.01: configured for UDMA/133\n",
+    );
+    let silence = of(&all, "kernel-silence").unwrap();
+    assert_eq!(
+        silence.treatment.as_deref(),
+        Some("cmdline+=libata.force=3.01:nodmalog")
+    );
+}
+
+#[test]
+fn a_whole_timeout_of_firmware_is_the_firmwares() {
+    let range = |end: &str| {
+        let all = found(&format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             say 8s 4 wifi 1: Falling back to sysfs fallback for: a/b.bin\n\
+             say {end} 6 wifi 1: using none\n"
+        ));
+        range_ms(of(&all, "missing-hardware").unwrap())
+    };
+    assert_eq!(range("69s"), (24_000, 51_000, 60_000));
+    assert_eq!(range("18s"), (0, 5_000, 10_000));
+}
+
+#[test]
+fn a_silence_that_ends_a_scan_is_told_once() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+         say 2s 5 ubi0: attaching mtd4\nsay 2.5s 6 usb 1-1: new device\n\
+         say 4.5s 5 ubi0: scanning is finished\nsay 4.6s 5 ubi0: attached mtd4\n",
+    );
+    assert!(of(&all, "ubi-scan").is_some());
+    assert!(
+        all.iter()
+            .all(|f| f.id != "kernel-silence" || !f.title.contains("scanning"))
+    );
+}
+
+#[test]
+fn a_program_that_gives_up_did_not_idle() {
+    let log = |words: &str| {
+        format!(
+            "source journal.txt kernel-log\nclock wall wall\n\
+             say 10s 6 udevd[7]: a rule\nsay 118s 6 online[9]: {words}\n"
+        )
+    };
+    let all = found(&log("Event loop failed: Connection timed out"));
+    assert_eq!(
+        range_ms(of(&all, "program-silence").unwrap()),
+        (32_400, 81_000, 108_000)
+    );
+    assert!(found(&log("hello")).is_empty());
+}
+
+#[test]
+fn what_takes_longer_than_the_boot_is_not_in_it() {
+    let log = |time: &str| {
+        format!(
+            "source blame.txt systemd-analyze\nclock monotonic monotonic\n\
+             mark 0s kernel-start kernel\nmark 5s userspace-start userspace\n\
+             mark 45s startup-finished -\nspan unit - - cache.service reported={time}\n\
+             span unit - - other.service reported=9s\n"
+        )
+    };
+    let names = |time: &str| -> Vec<String> {
+        found(&log(time))
+            .into_iter()
+            .flat_map(|f| f.names)
+            .collect()
+    };
+    assert!(names("39s").contains(&"cache.service".to_owned()));
+    assert!(!names("90s").contains(&"cache.service".to_owned()));
+}
+
+#[test]
+fn old_kernels_measure_xor_without_a_name_in_the_results() {
+    let lines = |call: &str| {
+        format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             {call}say 100ms 6 xor: measuring software checksum speed\n\
+             say 110ms 6 8regs     :  3952.000 MB/sec\nsay 130ms 6 xor: using function: 8regs\n\
+             say 200ms 6 next\n"
+        )
+    };
+    let all = found(&lines(""));
+    let xor = of(&all, "raid-benchmarks").unwrap();
+    assert_eq!(
+        (range_ms(xor), xor.treatment.as_deref()),
+        ((15, 27, 30), None)
+    );
+    let all = found(&lines(
+        "span initcall 99ms 131ms calibrate_xor_blocks+0x0/0x134\n",
+    ));
+    assert_eq!(range_ms(of(&all, "raid-benchmarks").unwrap()), (16, 28, 32));
+}
+
+#[test]
+fn a_probe_of_an_excerpt_without_stamps_is_told() {
+    let all = found(
+        "source mail.txt kernel-log\nclock printk printk\n\
+         span probe - - fe3a0000.usb reported=60ms outcome=1\n\
+         span probe - - fe3b0000.usb reported=5ms outcome=1\n",
+    );
+    let probes: Vec<_> = all.iter().filter(|f| f.id == "long-probes").collect();
+    assert_eq!(probes.len(), 1);
+    assert_eq!(range_ms(probes[0]), (12, 51, 60));
+}
+
+#[test]
+fn a_read_of_the_loader_before_a_log_is_told() {
+    let all = found(
+        "source console.txt kernel-log\nclock printk printk\n\
+         say - 6 22567424 bytes read in 35000 ms (629 KiB/s)\nsay - 6 276 bytes read in 7 ms\n\
+         mark 0s kernel-start kernel\nsay 1s 6 a line\nmark 4s first-light -\n",
+    );
+    let read = of(&all, "loader-stages").unwrap();
+    assert!(
+        read.title.contains("reading 22567424 bytes"),
+        "{}",
+        read.title
+    );
+    assert_eq!(range_ms(read), (14_000, 28_000, 35_000));
+}
+
+#[test]
+fn a_device_to_resume_from_that_is_not_there_is_waited_for() {
+    let log = |before: &str, at: &str| {
+        format!(
+            "source console.txt console\nclock serial wall\n\
+             say {before} 6 Begin: Running /scripts/local-premount ...\n\
+             say {at} 6 Gave up waiting for suspend/resume device\n"
+        )
+    };
+    let all = found(&log("-", "-"));
+    let wait = of(&all, "resume-wait").unwrap();
+    assert_eq!(range_ms(wait), (15_000, 28_500, 30_000));
+    assert_eq!(wait.treatment.as_deref(), Some("cmdline+=noresume"));
+    let all = found(&log("3s", "23s"));
+    assert_eq!(
+        range_ms(of(&all, "resume-wait").unwrap()),
+        (10_000, 19_000, 20_000)
+    );
+}
+
+#[test]
+fn two_lines_of_a_mail_have_a_silence() {
+    let all = found(
+        "source mail.txt kernel-log\nclock printk printk\nmark 0s kernel-clock-start kernel\n\
+         say 1.4s - ahci 0000:00:17.0: 6 ports\nsay 6.9s - ata1: SATA link up 6.0 Gbps\n",
+    );
+    assert_eq!(
+        range_ms(of(&all, "kernel-silence").unwrap()),
+        (2_750, 4_950, 5_500)
+    );
+}

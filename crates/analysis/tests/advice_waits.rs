@@ -510,3 +510,132 @@ fn a_wait_for_the_root_names_what_ended_it() {
             .any(|e| e.text.contains("new high speed SDHC card"))
     );
 }
+
+#[test]
+fn a_start_job_that_runs_is_told_with_its_time_and_limit() {
+    let log = |end: &str| {
+        format!(
+            "source serial.log kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             say 2s 6 systemd[1]: Started a thing.\n\
+             say 8s 6 [*     ] A start job is running for dev-x.device (6s / 1min 30s)\n\
+             say 43s 6 [ *    ] A start job is running for dev-x.device (41s / 1min 30s)\n\
+             say 53s 6 [  *   ] (2 of 2) A start job is running for Raise y (51s / no limit)\n{end}"
+        )
+    };
+    let all = found(&log(""));
+    let jobs: Vec<&Finding> = all.iter().filter(|f| f.id == "start-job").collect();
+    let ranges: Vec<_> = jobs
+        .iter()
+        .map(|f| (ms(f.saving.unwrap().0), ms(f.expected)))
+        .collect();
+    assert_eq!(ranges, [(16_400, 36_900), (0, 30_600)]);
+    assert_eq!(
+        (jobs[0].names[0].as_str(), jobs[1].names[0].as_str()),
+        ("dev-x.device", "Raise y")
+    );
+    // The input ends with them: the job goes on until its limit.
+    assert_eq!(ms(jobs[0].saving.unwrap().1), 90_000);
+    assert!(
+        jobs[0].evidence[0]
+            .text
+            .contains("41.000 s of at most 90.000 s")
+    );
+    let all = found(&log("say 60s 6 [  OK  ] Found device x.\n"));
+    let job = all.iter().find(|f| f.id == "start-job").unwrap();
+    assert_eq!(ms(job.saving.unwrap().1), 41_000);
+    // A device that never came is told by itself.
+    let gone = "say 92s 6 [ TIME ] Timed out waiting for device dev-x.device.\n";
+    let all = found(&log(gone));
+    assert!(all.iter().any(|f| f.id == "device-timeout"));
+    assert!(
+        !all.iter()
+            .any(|f| f.id == "start-job" && f.names[0] == "dev-x.device")
+    );
+}
+
+#[test]
+fn a_unit_that_is_most_of_a_chain_leaves_little_else() {
+    let chain = |end: &str| {
+        format!(
+            "source chain.txt systemd-analyze\nclock userspace monotonic\n\
+             mark 0s userspace-start userspace\nmark {end} multi-user.target -\n\
+             span unit {end} {end} multi-user.target\nspan unit 2s 32s login.service\n\
+             span unit 1s 1s basic.target\nafter multi-user.target login.service\n\
+             after login.service basic.target\n"
+        )
+    };
+    let expected = |end: &str| {
+        let unit = one(&chain(end), "longest-unit");
+        assert_eq!(unit.names, ["login.service"]);
+        (ms(unit.saving.unwrap().0), ms(unit.expected))
+    };
+    assert_eq!(expected("33s"), (15_000, 25_500));
+    assert_eq!(expected("80s"), (10_500, 21_000));
+}
+
+#[test]
+fn a_device_that_never_became_active_is_named_at_the_end_of_a_chain() {
+    let wait = one(
+        "source chain.txt systemd-analyze\nclock userspace monotonic\n\
+         mark 0s userspace-start userspace\nmark 92s multi-user.target -\n\
+         span unit 92s 92s multi-user.target\nspan unit 91.7s 92s network-setup.service\n\
+         after multi-user.target network-setup.service\n\
+         after network-setup.service sys-net-eth0.device\n",
+        "chain-wait",
+    );
+    assert!(
+        wait.names.contains(&"sys-net-eth0.device".to_owned()),
+        "{:?}",
+        wait.names
+    );
+    assert!(
+        wait.why.contains("which never became active"),
+        "{}",
+        wait.why
+    );
+    assert_eq!(ms(wait.expected), 84_364);
+}
+
+#[test]
+fn an_address_is_waited_for_where_no_command_line_is_known() {
+    let log = |cmdline: &str| {
+        format!(
+            "source dmesg.txt kernel-log\nclock printk printk\n{cmdline}\
+             mark 0s kernel-start kernel\nsay 1s 6 e1000e eth0: up\n\
+             say 2s 6 Sending DHCP requests ., OK\n\
+             say 5s 6 IP-Config: Got DHCP answer from 192.168.1.1\nsay 5.1s 6 Run /init\n"
+        )
+    };
+    let silent = |cmdline: &str| {
+        let all = found(&log(cmdline));
+        all.iter()
+            .any(|f| f.id == "kernel-silence" && f.title.contains("DHCP answer"))
+    };
+    assert!(silent(""));
+    assert!(!silent("fact kernel.cmdline ip=dhcp quiet\n"));
+}
+
+#[test]
+fn what_a_timer_starts_is_what_keeps_systemd_busy_behind_the_target() {
+    let text = |tail: &str| {
+        format!(
+            "source all.txt systemd-analyze\nclock monotonic monotonic\n\
+             mark 0s kernel-start kernel\nmark 5s userspace-start userspace\n\
+             mark {tail} startup-finished -\nmark 25s graphical.target -\n\
+             span unit 25s 25s graphical.target\nspan unit 24s 25s app.service\n\
+             after graphical.target app.service\nspan unit - - apt-daily-upgrade.service reported=24s\n\
+             span unit - - apt-daily.service reported=16s\nspan unit - - cups.service reported=9s\n"
+        )
+    };
+    let expected = |tail: &str, unit: &str| {
+        let all = found(&text(tail));
+        let of = |f: &&Finding| f.id.ends_with("-unit") && f.names.iter().any(|n| n == unit);
+        all.iter().find(of).map(|f| ms(f.expected))
+    };
+    // 40 s behind the target.
+    assert_eq!(expected("65s", "apt-daily-upgrade.service"), Some(21_600));
+    assert_eq!(expected("65s", "apt-daily.service"), Some(14_400));
+    assert!(expected("65s", "cups.service") < Some(3_000));
+    // Half a second behind it there is nothing to save.
+    assert!(expected("25.5s", "apt-daily.service") < Some(5_000));
+}

@@ -364,3 +364,50 @@ fn a_cramfs_in_nor_flash_could_hold_programs_to_be_executed_there() {
         assert_eq!(of.is_some(), is_found, "{advice}");
     }
 }
+
+/// The host's stamp stands before the kernel's.
+#[test]
+fn a_silence_of_the_kernel_is_told_in_a_log_that_a_host_stamped() {
+    let scratch = common::Scratch::new();
+    let line =
+        |at: u64, words: &str| format!("[{at}.000001 0.100000] [{:5}.000000] {words}\n", at - 2);
+    let log = [
+        "[0.000001 0.000001] U-Boot 2020.01\n".to_owned(),
+        line(2, "Linux version 6.1.0 (a@b) #1 SMP"),
+        line(3, "clocksource: Switched to clocksource arch"),
+        line(11, "IPv6: eth0: a link"),
+        line(12, "Freeing unused kernel memory: 1024K"),
+        line(13, "Run /sbin/init as init process"),
+    ];
+    let advice = advise(&[&scratch.file("serial.log", log.concat().as_bytes())]);
+    let findings = advice["findings"].as_array().unwrap();
+    let silence = findings
+        .iter()
+        .find(|f| f["id"] == "kernel-silence")
+        .unwrap();
+    assert!(
+        silence["title"].as_str().unwrap().contains("8.000 s"),
+        "{silence}"
+    );
+}
+
+/// A page joined the lines of systemd-analyze, and a console ends while systemd waits.
+#[test]
+fn what_pages_and_consoles_leave_of_systemd_is_advised_on() {
+    let scratch = common::Scratch::new();
+    let text = "$ systemd-analyze Startup finished in 2.5s (kernel) + 50.5s (userspace) = 53s\n\
+        `systemd-analyze blame 40.5s net-wait.service > 1.5s b.service > 1s c.service`\n";
+    let joined = advise(&[&scratch.file("joined", text.as_bytes())]);
+    let first = joined["findings"][0]["title"].as_str().unwrap();
+    assert!(first.contains("net-wait.service takes 40.500 s"), "{first}");
+    let text = "[  OK  ] Started Firewall.\r\n\
+        \x1b[K[\x1b[31m*     \x1b[0m] A start job is running for /dev/sdx9 (6s / 1min 30s)\r\
+        \x1b[K[ \x1b[31m*    \x1b[0m] A start job is running for /dev/sdx9 (1min 20s / 1min 30s)";
+    let job = advise(&[&scratch.file("console", text.as_bytes())]);
+    let first = &job["findings"][0];
+    assert_eq!(
+        (&first["id"], &first["names"][0]),
+        (&"start-job".into(), &"/dev/sdx9".into())
+    );
+    assert_eq!(first["saving_range_ns"][1], 90_000_000_000_u64);
+}

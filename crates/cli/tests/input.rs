@@ -462,6 +462,32 @@ fn a_log_that_was_copied_from_a_page_is_the_same_log() {
             plain
         );
     }
+    // In a folder, for rows and on a saved page it is that log, too.
+    let folder = Scratch::new();
+    folder.file("boot", references(&each(log, &|_| "> ".into())).as_bytes());
+    folder.file("notes.txt", b"Dear diary,\n");
+    let folder = folder.0.path().to_str().unwrap();
+    let show = json(&["show", "--json", folder]);
+    assert_eq!(show["sources"].as_array().unwrap().len(), 1);
+    let rows = json(&["rows", folder, "--json", "--out", &scratch.path("rows")]);
+    assert_eq!(
+        (&rows["no_first_light"], &rows["bad"]),
+        (&1.into(), &0.into())
+    );
+    let page = |logs: &str| format!("<!DOCTYPE html>\n<html><body><p>Why?</p>{logs}</body></html>");
+    let one = format!("<pre><span>{}</span></pre>", references(log));
+    let show = json(&[
+        "show",
+        "--json",
+        &scratch.file("one.html", page(&one).as_bytes()),
+    ]);
+    assert_eq!(show["sources"][0]["format"], "kernel-log");
+    assert_eq!(show["last_ns"], 900_000_000);
+    let two = page(&format!("{one}<pre>{}</pre>", references(chain)));
+    let refusal = refused(&scratch.file("two.html", two.as_bytes()));
+    assert!(refusal.contains("2 logs (systemd-analyze of "), "{refusal}");
+    let refusal = refused(&scratch.file("none.html", page("").as_bytes()));
+    assert!(refusal.contains("HTML page without a log"), "{refusal}");
     let prose = scratch.file("prose", b"# Dear diary,\n# today\n# I did not boot.\n");
     assert!(refused(&prose).contains("unknown format"));
 }

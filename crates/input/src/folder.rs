@@ -1,12 +1,10 @@
 //! Folders that are no captures: their files, as if each had been named.
 
 use crate::Say;
+use crate::bytes::MAX_RAW_BYTES;
 use crate::error::{On, Result, refuse};
+use crate::format::{self, Format};
 use agent::capture;
-use inspect::kernel_image::KERNEL_IMAGE;
-use sources::{SNIFF_BYTES, Sniff, Source};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The most files of a folder that are looked at.
@@ -107,14 +105,5 @@ pub fn files(folder: &Path, say: &Say) -> Result<Vec<PathBuf>> {
 
 /// Whether a file is in a format that is known.
 fn knows(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let read = File::open(path).map(|f| f.take(SNIFF_BYTES as u64).read_to_end(&mut head));
-    if read.is_err() {
-        return false;
-    }
-    if head.is_empty() {
-        let name = path.display().to_string();
-        return sources::SOURCES.iter().any(|s| s.may_be_empty(&name));
-    }
-    sources::sniff(&head).is_some() || KERNEL_IMAGE.sniff(&head) == Sniff::Yes
+    format::of_path(path, MAX_RAW_BYTES) != Format::Unknown
 }

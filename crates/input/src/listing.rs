@@ -1,9 +1,12 @@
 //! What a folder holds that has a page: captures, experiments, logs.
 
 use crate::boot::boot;
+use crate::format::{self, Format};
 use crate::reading::{Reading, Say};
+use inspect::kernel_image::KERNEL_IMAGE;
 use inspect::{experiment, published};
 use record::ClockKind;
+use sources::Source;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,9 +52,6 @@ const READ_BYTES: u64 = 32 << 20;
 
 /// How long reading for one list may take; what is left is read for the next.
 const READ_FOR: Duration = Duration::from_secs(2);
-
-/// How much of a file is read to know whether it is a log.
-const HEAD_BYTES: usize = 64 << 10;
 
 /// What is known of an entry from reading it, for as long as it stays the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -166,17 +166,18 @@ fn modified(meta: &fs::Metadata) -> u64 {
     at.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }
 
-/// A capture by its name, anything else by its first bytes.
+/// A capture by its name, anything else by what is in it.
 fn of_file(path: &Path) -> Option<Kind> {
-    use std::io::Read;
     let name = path.file_name()?.to_str()?;
     if name.ends_with(".tar") || name.ends_with(".tar.zst") {
         return Some(Kind::Capture);
     }
-    let mut head = Vec::new();
-    let file = fs::File::open(path).ok()?;
-    file.take(HEAD_BYTES as u64).read_to_end(&mut head).ok()?;
-    sources::sniff(&head).map(|_| Kind::Log)
+    match format::of_path(path, READ_BYTES) {
+        Format::Archive => Some(Kind::Capture),
+        // A kernel has no boot of its own.
+        Format::Known(name) if name != KERNEL_IMAGE.name() => Some(Kind::Log),
+        Format::Known(_) | Format::Unknown => None,
+    }
 }
 
 /// First light of a boot; of an experiment, that of its baseline.

@@ -1,13 +1,13 @@
 //! From a path to what it turns out to be.
 
 use crate::bytes::{Bytes, MAX_RAW_BYTES};
-use crate::error::{On, Result, refuse};
-use crate::packed::{self, tar_magic};
-use crate::pasted::{Known, Pasted};
+use crate::error::{Error, On, Result, refuse};
+use crate::looks::Looks;
+use crate::packed;
+use crate::pasted::{Pasted, page};
 use crate::types::{Capture, Input, Raw, STDIN};
 use agent::capture::{self, Limits};
-use inspect::kernel_image;
-use sources::{SNIFF_BYTES, Sniff, Source};
+use sources::{SNIFF_BYTES, Source};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::unix::fs::FileTypeExt;
@@ -71,92 +71,113 @@ pub(crate) fn read_named_within(mut file: File, path: &Path, most: u64) -> Resul
     start
         .read_to_end(&mut head)
         .on(|| format!("{shown}: cannot be read"))?;
-    if head.is_empty() {
-        let name = shown.to_string();
-        if let Some(source) = sources::SOURCES.iter().find(|s| s.may_be_empty(&name)) {
-            let (source, bytes) = (*source, Bytes::Read(head));
-            return Ok(Input::Raw(Raw {
+    let name = shown.to_string();
+    let unknown = |found: &str| format!("{name}: {found}");
+    match Looks::of(&head) {
+        Looks::Empty => {
+            if let Some(source) = sources::SOURCES.iter().find(|s| s.may_be_empty(&name)) {
+                let (source, bytes) = (*source, Bytes::Read(head));
+                return Ok(Input::Raw(Raw {
+                    name,
+                    source,
+                    bytes,
+                }));
+            }
+            refuse!("{name}: the file is empty; expected a capture or a log of one boot")
+        }
+        Looks::Tar => {
+            file.rewind()?;
+            archive(path, file)
+        }
+        Looks::Known(source, Some(pasted)) => copied(name, source, &pasted, file, most),
+        Looks::Known(source, None) => {
+            if length > most && !source.is_bounded() {
+                refuse!(
+                    "{name}: {length} bytes are more than a log of one boot has; expected at most \
+                     {most}; cut it to the boot that you want to see"
+                );
+            }
+            let bytes = Bytes::of(file, head, length, path);
+            let bytes = bytes.on(|| format!("{shown}: cannot be read"))?;
+            Ok(Input::Raw(Raw {
                 name,
                 source,
                 bytes,
-            }));
+            }))
         }
-        refuse!("{shown}: the file is empty; expected a capture or a log of one boot");
-    }
-    if !sources::is_archive_of_others(&head)
-        && let Some(stream) = tar_stream(&head, &mut file)?
-    {
-        let members = capture::read_tar(stream, Limits::default())
-            .on(|| format!("{shown}: not a capture that can be read"))?;
-        return capture_of(path, members);
-    }
-    let image: &'static dyn Source = &kernel_image::KERNEL_IMAGE;
-    let image = Some(image).filter(|i| i.sniff(&head) == Sniff::Yes);
-    let utf16 = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]);
-    let name = shown.to_string();
-    let known = sources::best(&head);
-    if let Some(log) = copied(&name, &head, known, &mut file, most)? {
-        return Ok(Input::Raw(log));
-    }
-    let source = known.map(|(_, source)| source).or(image);
-    let Some(source) = source.filter(|_| !utf16) else {
-        if let Some(log) = packed::log(&name, &head, file, most)? {
-            return Ok(Input::Raw(log));
+        Looks::Packed => {
+            if packed::is_zstd(&head) && packed::holds_capture(&mut file)? {
+                file.rewind()?;
+                return archive(path, zstd::Decoder::new(file)?);
+            }
+            match packed::log(&name, &head, file, most)? {
+                Some(log) => Ok(Input::Raw(log)),
+                None => Err(Error::Unusable(unknown(&unknown_format(&head)))),
+            }
         }
-        refuse!("{shown}: {}", unknown_format(&head));
-    };
-    if length > most && !source.is_bounded() {
-        refuse!(
-            "{shown}: {length} bytes are more than a log of one boot has; expected at most \
-             {most}; cut it to the boot that you want to see"
-        );
+        Looks::Page => of_page(name, file, most),
+        Looks::Unknown => Err(Error::Unusable(unknown(&unknown_format(&head)))),
     }
-    let bytes = Bytes::of(file, head, length, path).on(|| format!("{shown}: cannot be read"))?;
+}
+
+/// The capture in a tar.
+fn archive(path: &Path, stream: impl Read) -> Result<Input> {
+    let members = capture::read_tar(stream, Limits::default())
+        .on(|| format!("{}: not a capture that can be read", path.display()))?;
+    capture_of(path, members)
+}
+
+/// A log that was copied from a page, without what the page put into it.
+fn copied(
+    name: String,
+    source: &'static dyn Source,
+    pasted: &Pasted,
+    file: File,
+    most: u64,
+) -> Result<Input> {
+    let bytes = Bytes::Read(pasted.plain(&whole(file, most)?));
     Ok(Input::Raw(Raw {
-        name: shown.to_string(),
+        name,
         source,
         bytes,
     }))
 }
 
-/// A log that was copied from a page, without what the page put into it; `None` if there is
-/// nothing to take away, or no source knows what is left.
-fn copied(
-    name: &str,
-    head: &[u8],
-    known: Known,
-    file: &mut File,
-    most: u64,
-) -> Result<Option<Raw>> {
-    let Some(pasted) = Pasted::of(head, known) else {
-        return Ok(None);
-    };
-    let Some(source) = sources::sniff(&pasted.plain(head)) else {
-        return Ok(None);
-    };
+/// The log that a saved page shows. Offsets of evidence are those in its text.
+fn of_page(name: String, file: File, most: u64) -> Result<Input> {
+    let mut logs = page::logs(&whole(file, most)?);
+    match logs.pop() {
+        Some(log) if logs.is_empty() => Ok(Input::Raw(Raw {
+            name,
+            source: log.source,
+            bytes: Bytes::Read(log.text),
+        })),
+        Some(log) => {
+            logs.push(log);
+            let each = logs.iter().map(|log| {
+                let lines = log.text.split(|b| *b == b'\n').count();
+                format!("{} of {lines} lines", log.source.name())
+            });
+            refuse!(
+                "{name}: this HTML page shows {} logs ({}); save the text of one of them as a \
+                 file, and give that",
+                logs.len(),
+                each.collect::<Vec<_>>().join(", ")
+            )
+        }
+        None => refuse!(
+            "{name}: this is an HTML page without a log in a block of code; give the capture or \
+             the logs that it shows"
+        ),
+    }
+}
+
+/// At most `most` bytes of a file, from its start.
+fn whole(mut file: File, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.take(most).read_to_end(&mut bytes)?;
-    Ok(Some(Raw {
-        name: name.to_owned(),
-        source,
-        bytes: Bytes::Read(pasted.plain(&bytes)),
-    }))
-}
-
-/// Everything in `file` from its start, decompressed, if it is the tar of a capture.
-fn tar_stream<'a>(head: &[u8], file: &'a mut File) -> Result<Option<Box<dyn Read + 'a>>> {
-    let is_tar = tar_magic(head);
-    let is_packed = packed::is_zstd(head) && packed::holds_capture(file)?;
-    if !is_tar && !is_packed {
-        return Ok(None);
-    }
-    file.rewind()?;
-    Ok(Some(if is_tar {
-        Box::new(file)
-    } else {
-        Box::new(zstd::Decoder::new(file)?)
-    }))
+    Ok(bytes)
 }
 
 /// A capture in a directory: only the files that its manifest names are read,

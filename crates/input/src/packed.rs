@@ -14,6 +14,16 @@ pub fn is_zstd(head: &[u8]) -> bool {
     compression(head) == Some(Compression::Zstd)
 }
 
+/// Whether these bytes begin what a program packed.
+pub fn is_packed(head: &[u8]) -> bool {
+    compression(head).is_some()
+}
+
+/// Whether these bytes begin a text in UTF-16, with its byte order mark.
+pub fn is_utf16(head: &[u8]) -> bool {
+    head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])
+}
+
 /// How these bytes are packed; `None` if they are not.
 fn compression(head: &[u8]) -> Option<Compression> {
     match skippable(head) {

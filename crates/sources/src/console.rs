@@ -1,6 +1,7 @@
-//! The console of a boot loader without any stamps, as it is copied from a terminal. Its
-//! only times are those that U-Boot prints itself: of a command run under `time`, of a read,
-//! and of `bootstage report`.
+//! The console of a boot loader or of systemd without any stamps, as it is copied from a
+//! terminal. Its only times are those that U-Boot prints itself: of a command run under `time`,
+//! of a read, and of `bootstage report`; and how long a start job of systemd runs, which
+//! stands in its line.
 //!
 //! Units of the ledger are lines.
 
@@ -46,20 +47,43 @@ fn is_loaders(line: &str) -> bool {
         || LOADER.iter().any(|l| line.contains(l))
 }
 
+/// The states that systemd writes in brackets before what it did.
+const STATES: [&str; 4] = ["OK", "FAILED", "TIME", "DEPEND"];
+
+/// What it writes while nothing else goes on.
+const RUNNING: &str = "] A start job is running for ";
+
+/// How a step of initramfs-tools begins.
+const STEP: &str = "Begin: ";
+
+/// Whether systemd or an initramfs wrote a line.
+fn is_systemds(line: &str) -> bool {
+    if line.starts_with(STEP) {
+        return true;
+    }
+    let Some((state, _)) = line.strip_prefix('[').and_then(|l| l.split_once("] ")) else {
+        return false;
+    };
+    STATES.contains(&state.trim()) || line.contains(RUNNING)
+}
+
 impl Source for Console {
     fn name(&self) -> &'static str {
         "console"
     }
 
     fn description(&self) -> &'static str {
-        "console of a boot loader without timestamps, copied from a terminal"
+        "console of a boot loader, an initramfs or systemd without timestamps, copied from a terminal"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
         let lines = text::lines(head).take(500);
-        let mut of_loader = lines.filter(|l| is_loaders(&screen(l.bytes)));
+        let mut known = lines.filter(|l| {
+            let shown = screen(l.bytes);
+            is_loaders(&shown) || is_systemds(&shown)
+        });
         // Any log that knows more goes first.
-        match of_loader.next() {
+        match known.next() {
             Some(_) => Sniff::Maybe,
             None => Sniff::No,
         }

@@ -137,7 +137,7 @@ pub fn document(head: &[u8]) -> Option<&'static str> {
     let has = |words: &[u8]| memchr::memmem::find(early, words).is_some();
     if begins(&[b"<svg", b"<?xml"]) {
         Some("a drawing")
-    } else if begins(&[b"<!DOCTYPE", b"<!doctype", b"<html"]) {
+    } else if is_page(head) {
         Some("an HTML page")
     } else if begins(&[b"{", b"["]) && has(b"\"traceEvents\"") {
         Some("a trace for a viewer")
@@ -146,6 +146,19 @@ pub fn document(head: &[u8]) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Whether `head` begins an HTML page.
+#[must_use]
+pub fn is_page(head: &[u8]) -> bool {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let start = head.trim_ascii_start();
+    let begins = |word: &&[u8]| {
+        let start = start.get(..word.len());
+        start.is_some_and(|s| s.eq_ignore_ascii_case(word))
+    };
+    let words: [&[u8]; 4] = [b"<!doctype", b"<html", b"<head", b"<body"];
+    words.iter().any(begins)
 }
 
 /// Whether `head` begins an archive that is no capture, and that a source

@@ -151,10 +151,8 @@ pub(crate) fn without_controls(bytes: &[u8]) -> Cow<'_, [u8]> {
     loop {
         rest = match rest {
             [] => break,
-            [0x1b, b'[', tail @ ..] => after_csi(tail),
-            [0x1b, b']', tail @ ..] => after_osc(tail),
-            [0x1b, 0x40..=0x7e, tail @ ..] => tail,
-            [0x1b | 0 | 8, tail @ ..] => tail,
+            [0x1b, tail @ ..] => after_escape(tail),
+            [0 | 8, tail @ ..] => tail,
             _ => {
                 let end = first_control(rest).unwrap_or(rest.len());
                 let (plain, tail) = rest.split_at(end);
@@ -164,6 +162,16 @@ pub(crate) fn without_controls(bytes: &[u8]) -> Cow<'_, [u8]> {
         };
     }
     Cow::Owned(kept)
+}
+
+/// What follows an escape sequence, whose first byte is gone.
+pub(crate) fn after_escape(bytes: &[u8]) -> &[u8] {
+    match bytes {
+        [b'[', tail @ ..] => after_csi(tail),
+        [b']', tail @ ..] => after_osc(tail),
+        [0x40..=0x7e, tail @ ..] => tail,
+        tail => tail,
+    }
 }
 
 /// Where the first byte stands that [`without_controls`] would remove.

@@ -311,6 +311,24 @@ fn the_start_of_userspace_is_not_taken_for_the_kernels_zero() {
 }
 
 #[test]
+fn a_line_that_was_cut_behind_the_kernel_ends_with_it() {
+    let record = read(&Analyze, b"Startup finished in 1min 2.500s (kernel)\n");
+    let end = record.mark(mark::STARTUP_FINISHED).map(|m| m.at);
+    assert_eq!(end, Some(Nanos::from_millis(62_500)));
+}
+
+#[test]
+fn a_line_that_a_mail_broke_is_one() {
+    let text = b"> Startup finished in 1s (firmware) + 2s (kernel)\n>    + 3s (userspace)\n\
+        > = 6s\n> graphical.target reached after 2s in userspace\n";
+    let record = read(&Analyze, text);
+    let end = record.mark(mark::STARTUP_FINISHED).map(|m| m.at);
+    assert_eq!(end, Some(Nanos::from_millis(6_000)));
+    assert!(record.mark("graphical.target").is_some());
+    assert_conserved(&record);
+}
+
+#[test]
 fn a_container_has_no_kernel_phase() {
     let text = "Version=252\nVirtualization=systemd-nspawn\nKernelTimestampMonotonic=0\n\
                 UserspaceTimestampMonotonic=900000000\nFinishTimestampMonotonic=901000000\n\n\

@@ -3,7 +3,7 @@
 use super::evidence::Evidence;
 use super::found::Found;
 use super::text::console as text;
-use super::view::View;
+use super::view::{Line, View};
 use crate::console::{
     LEVEL_QUIET, RateSource, flushed, held_up, kernel_alone, kernels, level, line_rate, of_calls,
     per_line, plain_line_time, serial_console,
@@ -163,6 +163,56 @@ pub(super) fn messages(view: &View<'_>) -> Option<Found> {
         },
         false => found,
     })
+}
+
+/// A shorter time before a console is there may be anything.
+const SHORTEST_FLUSH: Nanos = Nanos::from_millis(300);
+
+/// Of the time before the line that a serial console is there: what was logged until then is
+/// written to it. Published boots with `quiet` lose 99 % of it.
+const OF_FLUSH: (i64, i64, i64) = (50, 95, 100);
+
+/// The kernel writes what it has logged to a console that is there now. Where the log's start
+/// is lost, its rate and the lines behind it are not known.
+pub(super) fn flush(view: &View<'_>) -> Option<Found> {
+    if view.is_virtual() || level(view.cmdline()) <= LEVEL_QUIET {
+        return None;
+    }
+    let lines = view.said(ENABLED).filter(|l| l.text.ends_with(" enabled"));
+    // `tty0` is a screen.
+    let is_serial = |l: &Line<'_>| !l.text.contains("[tty0]") && !l.text.contains("bootconsole");
+    let held = lines
+        .filter(is_serial)
+        .filter_map(|l| Some((held(view, &l)?, l)));
+    let (time, line) = held.max_by_key(|(time, l)| (*time, std::cmp::Reverse(l.at)))?;
+    if time < SHORTEST_FLUSH {
+        return None;
+    }
+    let (low, expected, high) = OF_FLUSH;
+    Some(
+        Found::new()
+            .why(text::flush_why(time))
+            .evidence([view.quote(&line)])
+            .treatment("cmdline+=quiet")
+            .parts(time, low, expected, high)
+            .within(time),
+    )
+}
+
+/// What the kernel says of a console: `printk: console [ttyS0] enabled`.
+pub(super) const ENABLED: &str = "console [";
+
+/// How long nothing was said before the line of a console, nor an initcall began.
+fn held(view: &View<'_>, line: &Line<'_>) -> Option<Nanos> {
+    let at = line.message.at?;
+    let is_around = |s: &&Span| s.start.is_some_and(|t| t <= at) && s.end.is_some_and(|t| t >= at);
+    let spans = view.record.spans().iter().filter(is_around);
+    let calls = spans.filter(|s| s.kind == SpanKind::Initcall);
+    let began = calls.filter_map(|s| s.start).max().map(|t| at - t);
+    match (view.silence_before(line), began) {
+        (Some(silence), Some(began)) => Some(silence.min(began)),
+        (silence, began) => silence.or(began),
+    }
 }
 
 /// `initcall_debug` writes two lines for each initcall.

@@ -121,9 +121,14 @@ const COMPLAINTS: [(&str, &str, Nanos); 12] = [
     (
         "Falling back to sysfs fallback",
         "firmware for a device is missing",
-        Nanos(60_000_000_000),
+        FIRMWARE_TIMEOUT,
     ),
 ];
+
+/// How long the kernel waits for a program that brings firmware
+/// (`/sys/class/firmware/timeout`), and which part of it is no other silence, in percent.
+const FIRMWARE_TIMEOUT: Nanos = Nanos(60_000_000_000);
+const WHOLE_TIMEOUT: i64 = 90;
 
 /// How long nothing was said before a line, at most `most`.
 fn silence_before(view: &View<'_>, line: &Line<'_>, most: Nanos) -> Nanos {
@@ -137,7 +142,7 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
     for (text, what, usual) in COMPLAINTS {
         for line in view.said(text) {
             // A missing firmware is waited for after the line, others before it.
-            let time = match usual.0 >= 60_000_000_000 {
+            let time = match usual >= FIRMWARE_TIMEOUT {
                 true => view
                     .silence_after(&line)
                     .map_or(Nanos::ZERO, |t| t.min(usual)),
@@ -166,10 +171,13 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
                 first.make_ascii_uppercase();
             }
             let names: Vec<String> = evidence.iter().flat_map(|e| subject(&e.text)).collect();
+            // Who waited all of a timeout waited for nothing else.
+            let is_whole = time >= Nanos(FIRMWARE_TIMEOUT.0 / 100 * WHOLE_TIMEOUT);
+            let (low, expected) = if is_whole { (40, 85) } else { (0, 50) };
             Found::new()
                 .title(text::complaints(title, count))
                 .evidence(evidence)
-                .parts(time, 0, 50, 100)
+                .parts(time, low, expected, 100)
                 .within(time)
                 .names(names)
         })

@@ -210,3 +210,25 @@ pub(super) fn unused_modules(view: &View<'_>) -> Option<Found> {
         None => found,
     })
 }
+
+/// What initramfs-tools says when the device of a hibernated system did not appear.
+pub(super) const NO_RESUME: &str = "Gave up waiting for suspend/resume device";
+
+/// How long it waits for that device, unless `rootdelay=` says otherwise
+/// (`local_device_setup` in its scripts/local).
+const RESUME_DELAY: Nanos = Nanos(30_000_000_000);
+
+/// The initramfs waited in vain for the device of a hibernated system.
+pub(super) fn resume(view: &View<'_>) -> Option<Found> {
+    let line = view.said(NO_RESUME).next()?;
+    let measured = view.silence_before(&line).filter(|t| *t > Nanos::ZERO);
+    let time = measured.unwrap_or(RESUME_DELAY);
+    Some(
+        Found::new()
+            .evidence([view.quote(&line)])
+            .parts(time, 50, 95, 100)
+            .within(time)
+            .names(["resume"])
+            .treatment("cmdline+=noresume"),
+    )
+}

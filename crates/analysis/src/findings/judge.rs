@@ -89,7 +89,15 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
         },
         _ => None,
     };
-    if let Some((least, expected)) = alone {
+    // Nor does a path that is a guess know what runs behind the target.
+    let late = match &found.scope {
+        Scope::Items(names) => match names.as_slice() {
+            [unit] => waits::late_part(view, unit),
+            _ => None,
+        },
+        _ => None,
+    };
+    for (least, expected) in alone.into_iter().chain(late) {
         saving = saving.map(|(low, e, high)| (low.max(least), e.max(expected), high));
     }
     // No rule saves more than the time that it looked at, nor than the boot took, where its

@@ -4,7 +4,7 @@ use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::modules;
 use super::text::kernel as text;
-use super::view::{View, elapsed, function, sum};
+use super::view::{Line, View, elapsed, function, sum};
 use crate::place::Place;
 use record::{Doubt, Nanos, Phase};
 
@@ -395,7 +395,7 @@ pub(super) fn raid_benchmarks(view: &View<'_>) -> Option<Found> {
         .filter(|l| l.text.contains("MB/s") && !l.text.contains("using "))
         .filter(|l| !l.text.contains("...."))
         .collect();
-    let first = lines.first()?;
+    let measured = measured_xor(view);
     // What was said between two results is other work: each benchmark is as long as the
     // silence before its result, and the first one no longer than the others.
     let mut slots: Vec<Nanos> = lines
@@ -407,22 +407,44 @@ pub(super) fn raid_benchmarks(view: &View<'_>) -> Option<Found> {
     {
         *first = (*first).min(*longest);
     }
-    let of_lines = sum(slots.iter());
+    let of_lines = sum(slots.iter()) + measured.map_or(Nanos::ZERO, |m| m.1);
     let of_calls = elapsed(&calls);
     let time = of_lines.max(of_calls);
     if time <= Nanos::ZERO {
         return None;
     }
+    let first = lines.first().or(measured.as_ref().map(|m| &m.0));
+    // XOR has no such option.
+    let has_raid = lines.iter().any(|l| l.text.contains("raid6"))
+        || calls
+            .iter()
+            .any(|(name, ..)| function(name).starts_with("raid6"));
     Some(
         Found::new()
-            .evidence([view.quote(first)])
+            .evidence(first.map(|l| view.quote(l)))
             .evidence(view.initcall_evidence(&calls))
             .saving(Nanos(time.0 / 2), Nanos(time.0 / 10 * 9), time)
             .within(time)
             .names(["raid6", "xor"])
-            .treatment("config=CONFIG_RAID6_PQ_BENCHMARK=n"),
+            .maybe_treatment(has_raid.then(|| "config=CONFIG_RAID6_PQ_BENCHMARK=n".to_owned())),
     )
 }
+
+/// The line with which kernels before 5.11 begin to measure XOR, whose results have no name,
+/// and how long they did.
+fn measured_xor<'v>(view: &'v View<'_>) -> Option<(Line<'v>, Nanos)> {
+    let begin = view
+        .said("xor: ")
+        .find(|l| l.text.contains("xor: measuring software"))?;
+    let mut behind = view.after(&begin).take(MOST_ROUTINES);
+    let end = behind.find(|l| l.text.contains("xor: using function"))?;
+    let nameless = view.after(&begin).next()?;
+    let (from, to) = (begin.message.at?, end.message.at?);
+    (!nameless.text.contains("xor: ")).then_some((begin, (to - from).max(Nanos::ZERO)))
+}
+
+/// No kernel has more routines of XOR, with what else is said meanwhile.
+const MOST_ROUTINES: usize = 32;
 
 /// Debugging that the kernel's log or its configuration admits to.
 pub(super) fn debug_kernel(view: &View<'_>) -> Option<Found> {

@@ -97,18 +97,27 @@ pub(super) fn long(view: &View<'_>) -> Vec<Found> {
         .spans()
         .iter()
         .filter(|s| s.kind == SpanKind::Probe && s.outcome.is_none_or(|o| o >= 0))
-        .filter(|s| !is_deferral(s) && s.start.or(s.end).is_some_and(|at| at <= end))
+        .filter(|s| !is_deferral(s) && s.start.or(s.end).is_none_or(|at| at <= end))
         .filter(|s| matches!(track(s), Some("task 0" | "task 1") | None))
         .filter_map(|s| Some((s.duration()?, s)))
         .filter(|(time, _)| *time >= LONG_PROBE)
         .collect();
     probes.sort_by_key(|(time, s)| (std::cmp::Reverse(*time), s.origin));
+    // Of an excerpt without stamps nobody knows what ran beside what.
+    let (untimed, probes): (Vec<_>, Vec<_>) = probes
+        .into_iter()
+        .partition(|(_, s)| s.start.is_none() && s.end.is_none());
     let (beside, probes): (Vec<_>, Vec<_>) = probes
         .iter()
         .copied()
         .partition(|(_, s)| probes.iter().any(|(_, other)| is_beside(s, other)));
     let mut found = Vec::new();
     found.extend(beside.first().map(|(time, s)| longest(view, *time, s)));
+    let untimed = untimed.iter().take(SHOWN).map(|(time, s)| {
+        let title = text::alone(view.record.name(s.name), *time);
+        longest(view, *time, s).title(title).why(text::ALONE_WHY)
+    });
+    found.extend(untimed);
     found.extend(one_after_another(view, &probes, end));
     found
 }

@@ -31,7 +31,14 @@ const IN_INITRD: [&str; 4] = ["dracut", "stage-1-init", "mkinitcpio", "initramfs
 pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     let rows = &view.phases.phases;
     let first = rows.iter().find(|p| p.name >= Phase::Kernel);
-    let Some(begin) = first.map(|p| p.start) else {
+    // An excerpt of programs' lines alone has no phase.
+    let earliest = || view.record.messages().iter().filter_map(|m| m.at).min();
+    let begin = match first {
+        Some(row) => Some(row.start),
+        None if rows.is_empty() => earliest(),
+        None => None,
+    };
+    let Some(begin) = begin else {
         return Vec::new();
     };
     // Idle programs are silent, too: what counts is the time before systemd is done. Those of
@@ -40,7 +47,7 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     let end = first_light.unwrap_or(view.phases.end());
     let counts = |l: &Line<'_>| match first_light {
         Some(_) => is_programs(l.text),
-        None => is_initrds(l.text),
+        None => is_initrds(l.text) || is_of_boot(l.text),
     };
     let least = LEAST.max(Nanos(view.total.0 / 100 * LEAST_PERCENT));
     let mut found: Vec<(Nanos, Line<'_>, Line<'_>)> = Vec::new();
@@ -53,7 +60,12 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         let Some((next, to)) = next.and_then(|n| Some((n, n.message.at?.min(end)))) else {
             continue;
         };
-        if to - from < least || !(counts(&line) || counts(&next)) {
+        // Who gave up did not idle. Where the boot may be over that holds for those that only
+        // wait for it.
+        let gives_up = program(next.text).is_some_and(|p| rows.is_empty() || WAITERS.contains(&p))
+            && GIVES_UP.iter().any(|g| next.text.contains(g))
+            && !OF_DEVICE.iter().any(|d| next.text.contains(d));
+        if to - from < least || !(counts(&line) || counts(&next) || gives_up) {
             continue;
         }
         if !is_explained(view, from, to) {
@@ -78,9 +90,21 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     found.collect()
 }
 
+/// Programs that run at boot alone.
+const OF_BOOT: [&str; 1] = ["cloud-init"];
+
+/// Whether such a program wrote a line.
+fn is_of_boot(text: &str) -> bool {
+    program(text).is_some_and(|p| OF_BOOT.contains(&p))
+}
+
 /// The program of a line: `name[7]: words`, or `name: words` of one that sets up the root.
 fn program(text: &str) -> Option<&str> {
-    let (head, _) = text.split_once(": ")?;
+    // A page may have lost the blank.
+    let (head, _) = match text.split_once("]:") {
+        Some((head, rest)) if head.contains('[') => (text.get(..head.len() + 1)?, rest),
+        _ => text.split_once(": ")?,
+    };
     let (name, has_number) = match head.strip_suffix(']').and_then(|h| h.split_once('[')) {
         Some((name, number)) => (name, number.bytes().all(|b| b.is_ascii_digit())),
         None => (head, false),
@@ -89,6 +113,20 @@ fn program(text: &str) -> Option<&str> {
     let is_program = has_number || IN_INITRD.iter().any(|i| name.starts_with(i));
     (is_program && !name.is_empty() && name.chars().all(is_name)).then_some(name)
 }
+
+/// Programs that only wait for something in a boot.
+const WAITERS: [&str; 4] = [
+    "nm-online",
+    "systemd-cryptsetup",
+    "systemd-networkd-wait-online",
+    "udevadm",
+];
+
+/// What a program says that has waited for something in vain.
+const GIVES_UP: [&str; 4] = ["timed out", "Timed out", "imeout", "giving up"];
+
+/// systemd says so of a device, of which another rule tells.
+const OF_DEVICE: [&str; 2] = [".device/start timed out", "Timed out waiting for device"];
 
 /// Whether a program wrote a line.
 pub(super) fn is_programs(text: &str) -> bool {

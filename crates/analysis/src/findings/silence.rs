@@ -94,12 +94,13 @@ const COMPLAINS: [&str; 14] = [
     "deprecated",
 ];
 
-/// Fewer lines tell nothing of the log that they are from.
-const FEWEST_LINES: usize = 4;
+/// Fewer lines tell nothing of the log that they are from: a mail may quote no more.
+const FEWEST_LINES: usize = 2;
 
 /// Lines that timers and threads write beside what the kernel is doing: a silence goes on
 /// through them.
-const BESIDE: [&str; 6] = [
+const BESIDE: [&str; 7] = [
+    "uninitialized urandom read",
     "random: nonblocking pool is initialized",
     "Refined TSC clocksource",
     "random: crng init done",
@@ -107,6 +108,9 @@ const BESIDE: [&str; 6] = [
     "urandom warning(s) missed",
     "clocksource: timekeeping watchdog",
 ];
+
+/// What the kernel says when it asks for an address.
+const DHCP: &str = "DHCP requests";
 
 /// Other rules tell of what follows these.
 const TOLD: [&str; 12] = [
@@ -117,12 +121,15 @@ const TOLD: [&str; 12] = [
     "before mounting root device",
     "raid6: ",
     ": attaching mtd",
-    "DHCP requests",
+    DHCP,
     "Starting password query on",
     "Please enter passphrase for disk",
     "Please unlock disk",
     "Enter passphrase for /dev/",
 ];
+
+/// And of what ends with these, whatever else was said meanwhile.
+const TOLD_BY_END: [&str; 1] = ["scanning is finished"];
 
 /// How lines of our own agent begin.
 const AGENT: &str = "firstlight: ";
@@ -171,7 +178,9 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         if line.text.trim().is_empty() {
             continue;
         }
-        if !is_kernels(&line) || is_beside(&line) || TOLD.iter().any(|t| line.text.contains(t)) {
+        // Without a command line nobody knows who asked for an address.
+        let is_told = |t: &str| line.text.contains(t) && (t != DHCP || view.knows_cmdline());
+        if !is_kernels(&line) || is_beside(&line) || TOLD.iter().any(|t| is_told(t)) {
             continue;
         }
         let next = view
@@ -189,6 +198,9 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         let Some(to) = next.message.at.filter(|t| inside(*t)) else {
             continue;
         };
+        if TOLD_BY_END.iter().any(|t| next.text.contains(t)) {
+            continue;
+        }
         // What the agent does from its first line to a later one is no part of the boot that
         // a user could change.
         if next.text.starts_with(AGENT) && agent_runs.is_some_and(|runs| from >= runs) {
@@ -226,6 +238,12 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
             if resumes && next.text.contains("mounted filesystem") {
                 found = found.treatment("cmdline+=noresume").cost(text::NO_RESUME);
             }
+            if let Some(word) = without_command(next.text) {
+                found.more.push_str(text::OF_ATA);
+                found = found
+                    .treatment(format!("cmdline+={word}"))
+                    .cost(text::NO_ATA_LOG);
+            }
             let tests = TESTS.iter().any(|t| line.text.starts_with(t));
             if tests && !view.has_flag("cryptomgr.notests") {
                 found.more.push_str(text::OF_TESTS);
@@ -246,17 +264,28 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     found.collect()
 }
 
+/// The word of the command line by which libata does without a command that a drive does not
+/// answer: of `ata1.00: qc timeout after 15000 msecs (cmd 0x47)`, which reads a log by DMA
+/// (`libata.force=` in Documentation/admin-guide/kernel-parameters.txt).
+fn without_command(text: &str) -> Option<String> {
+    let (device, rest) = text.strip_prefix("ata")?.split_once(": qc timeout")?;
+    let is_device = |c: char| c.is_ascii_digit() || c == '.';
+    let is_known = device.chars().all(is_device) && rest.contains("cmd 0x47");
+    is_known.then(|| format!("libata.force={device}:nodmalog"))
+}
+
 /// Which lines are the kernel's, in logs that have all that it says. On a serial line,
 /// where everybody writes, the kernel's lines are stamped; what a console shows with
 /// `quiet` is silent where the kernel was not.
 fn kernels<'v>(view: &'v View<'_>) -> impl Fn(&Line<'_>) -> bool + 'v {
-    let stamped: BTreeSet<Origin> = view
-        .record
-        .arrivals()
-        .iter()
-        .filter(|a| a.stamped.is_some())
-        .map(|a| a.origin)
-        .collect();
+    let arrivals = view.record.arrivals().iter();
+    let arrivals: BTreeMap<Origin, bool> =
+        arrivals.map(|a| (a.origin, a.stamped.is_some())).collect();
+    // A message stands behind the host's stamp, an arrival begins with it.
+    let stamped = move |message: &record::Message| {
+        let before = arrivals.range(..=message.origin).next_back();
+        before.is_some_and(|(line, stamped)| *stamped && line.source == message.origin.source)
+    };
     let informs = |m: &&record::Message| {
         let text = view.record.text(m);
         m.level.is_some_and(|l| l >= INFORMATION)
@@ -281,8 +310,7 @@ fn kernels<'v>(view: &'v View<'_>) -> impl Fn(&Line<'_>) -> bool + 'v {
     whole.extend(excerpts.map(|(source, _)| *source));
     move |line| {
         let source = view.record.source(line.message.origin.source);
-        let kernels = source.is_some_and(|s| s.format == "kernel-log")
-            || stamped.contains(&line.message.origin);
+        let kernels = source.is_some_and(|s| s.format == "kernel-log") || stamped(line.message);
         kernels && whole.contains(&line.message.origin.source)
     }
 }

@@ -17,12 +17,14 @@ use record::{Nanos, SpanKind};
 /// later in a boot needs, and that a product usually does elsewhere or not at
 /// all. What feeds the entropy pool, waits for the network or checks a
 /// filesystem is not in it, however slow it is.
-const SPARE: [(&str, &str); 14] = [
+const SPARE: [(&str, &str); 20] = [
     ("apt-daily.service", "package lists are not refreshed"),
     ("apt-daily.timer", "package lists are not refreshed"),
     ("apt-daily-upgrade.service", "no unattended upgrades"),
     ("apt-daily-upgrade.timer", "no unattended upgrades"),
     ("apt-news.service", "no distribution news at login"),
+    ("dnf-makecache.service", "package lists are not refreshed"),
+    ("dnf-makecache.timer", "package lists are not refreshed"),
     (
         "dpkg-db-backup.service",
         "no daily backup of the package database",
@@ -36,8 +38,24 @@ const SPARE: [(&str, &str); 14] = [
         "leftover e2scrub snapshots are not removed",
     ),
     ("esm-cache.service", "no distribution news at login"),
+    (
+        "fstrim.service",
+        "unused blocks of the disk are not discarded",
+    ),
+    (
+        "fstrim.timer",
+        "unused blocks of the disk are not discarded",
+    ),
     ("man-db.service", "the manual page index is not refreshed"),
     ("man-db.timer", "the manual page index is not refreshed"),
+    (
+        "mlocate-updatedb.service",
+        "the file name index is not refreshed",
+    ),
+    (
+        "mlocate-updatedb.timer",
+        "the file name index is not refreshed",
+    ),
     ("motd-news.service", "no distribution news at login"),
     (
         "plocate-updatedb.service",
@@ -81,7 +99,7 @@ pub(super) fn started(view: &View<'_>, wanted: impl Fn(&str) -> bool) -> Vec<Sta
             (Some(from), Some(to)) => to.min(end) - from,
             _ => span.reported.unwrap_or_default(),
         };
-        if time <= Nanos::ZERO {
+        if time <= Nanos::ZERO || span.start.is_none() && view.is_beyond_boot(time) {
             continue;
         }
         let text = match (span.start, span.end) {
@@ -223,6 +241,8 @@ pub(super) fn spare(view: &View<'_>) -> Vec<Found> {
 const SETTLE: &str = "systemd-udev-settle.service";
 /// The same, as systemd called it before version 183.
 const OLD_SETTLE: &str = "udev-settle.service";
+/// It ends when the display manager, or whatever ends the splash, is there.
+const SPLASH: &str = "plymouth-quit-wait.service";
 const NETWORK: &str = "units that need the network immediately must wait for it themselves";
 
 /// Units that only wait, what for, and what is lost without them.
@@ -268,7 +288,7 @@ const WAITS: [(&str, &str, &str); 9] = [
         "units that expect a device without ordering after it may start too early",
     ),
     (
-        "plymouth-quit-wait.service",
+        SPLASH,
         "the splash screen to disappear",
         "the console may show messages before the splash is gone",
     ),
@@ -290,6 +310,7 @@ pub(super) fn waits(view: &View<'_>) -> Vec<Found> {
         let shared = [SETTLE, OLD_SETTLE].contains(&unit.name.as_str()) && is_alone(view);
         let beside = match shared {
             true => text::SHARED,
+            false if unit.name == SPLASH => text::SPLASH,
             false => "",
         };
         let why = text::waits_why(waited(view, &unit.name), beside);

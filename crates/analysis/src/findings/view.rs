@@ -8,7 +8,7 @@ use crate::phases::Phases;
 use crate::place::Place;
 use crate::system::SystemFacts;
 use aho_corasick::AhoCorasick;
-use record::{ClockKind, Fact, Message, Nanos, Origin, Phase, Record, Span, SpanKind};
+use record::{ClockKind, Fact, Message, Nanos, Origin, Phase, Record, Span, SpanKind, mark};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -32,6 +32,9 @@ impl Watched {
         Self { texts, found }
     }
 }
+
+/// systemd prints the parts of a boot and its units to the millisecond.
+const ROUNDING: Nanos = Nanos::from_millis(5);
 
 /// A record as the rules see it.
 pub(super) struct View<'a> {
@@ -235,6 +238,16 @@ impl<'a> View<'a> {
         rows.fold(Nanos::ZERO, |sum, p| sum + (p.end - p.start))
     }
 
+    /// Whether a unit took longer than systemd ran until it was done: then a timer, or a
+    /// person, started it afterwards.
+    pub fn is_beyond_boot(&self, time: Nanos) -> bool {
+        let userspace = self.length(Phase::Userspace);
+        let light = self.phases.first_light.as_ref();
+        let is_told = light.is_some_and(|l| l.mark == mark::STARTUP_FINISHED);
+        let systemd = self.length(Phase::Initrd) + userspace;
+        is_told && userspace > Nanos::ZERO && time > systemd + ROUNDING
+    }
+
     /// The elapsed time of the part of the boot that a group of rules is about.
     pub fn elapsed_of(&self, group: Group) -> Nanos {
         let rows = &self.phases.phases;
@@ -244,6 +257,8 @@ impl<'a> View<'a> {
             (Group::Loader, Some(first), Some(kernel)) if first.name < Phase::Kernel => {
                 kernel.start - first.start
             }
+            // A log that begins with the kernel may quote a loader without times.
+            (Group::Loader, Some(first), _) if first.name >= Phase::Kernel => Nanos(i64::MAX),
             // An image or a configuration alone has no boot.
             _ if self.total <= Nanos::ZERO => Nanos(i64::MAX),
             _ => self.total,

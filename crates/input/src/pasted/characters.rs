@@ -61,6 +61,8 @@ pub(super) struct Characters {
     references: References,
     /// Whether it is a mail's text in `quoted-printable`.
     quoted_printable: bool,
+    /// Whether colors of a terminal lost their escape character, or have it in letters.
+    colors: bool,
 }
 
 impl Characters {
@@ -73,9 +75,11 @@ impl Characters {
             tags: forum.chain(html).collect(),
             references: References::of(text),
             quoted_printable: is_quoted_printable(text),
+            colors: has_torn_colors(text),
         };
         let any = found.references != References::None
             || found.quoted_printable
+            || found.colors
             || !found.tags.is_empty();
         any.then_some(found)
     }
@@ -113,6 +117,8 @@ impl Characters {
                 rest = behind;
             } else if let Some(behind) = self.tag(rest) {
                 rest = behind;
+            } else if let Some(behind) = color(rest).filter(|_| self.colors) {
+                rest = behind;
             } else if let Some((byte, behind)) = octet(rest).filter(|_| self.quoted_printable) {
                 kept.extend(byte);
                 rest = behind;
@@ -128,6 +134,28 @@ impl Characters {
     fn tag<'a>(&self, text: &'a [u8]) -> Option<&'a [u8]> {
         let (name, behind) = tag(text).or_else(|| element(text))?;
         self.tags.contains(&name).then_some(behind)
+    }
+}
+
+/// Whether the end of a color, `ESC [ 0 m`, stands in a text without its escape character.
+fn has_torn_colors(text: &[u8]) -> bool {
+    let mut ends = memchr::memmem::find_iter(text, b"[0m");
+    ends.any(|at| at.checked_sub(1).and_then(|b| text.get(b)) != Some(&0x1b))
+}
+
+/// What follows a color of a terminal, or the order to erase a line, without its escape
+/// character: `[0;32m`, `^[[0m`, `[K`.
+fn color(text: &[u8]) -> Option<&[u8]> {
+    let rest = text.strip_prefix(b"^[").unwrap_or(text);
+    let rest = rest.strip_prefix(b"[")?;
+    let numbers = rest
+        .iter()
+        .take_while(|b| b.is_ascii_digit() || **b == b';');
+    let numbers = numbers.count();
+    match rest.get(numbers..)? {
+        [b'm', rest @ ..] if numbers > 0 => Some(rest),
+        [b'K', rest @ ..] => Some(rest),
+        _ => None,
     }
 }
 
@@ -160,7 +188,7 @@ fn octet(text: &[u8]) -> Option<(Option<u8>, &[u8])> {
 
 /// The character that a reference at the start of `text` stands for, and what follows it:
 /// by number, or one of the names that pages need for a log (HTML, section 13.5).
-fn reference(text: &[u8]) -> Option<(char, &[u8])> {
+pub(super) fn reference(text: &[u8]) -> Option<(char, &[u8])> {
     let inner = text.strip_prefix(b"&")?;
     let end = inner
         .iter()
@@ -241,6 +269,10 @@ mod tests {
             ("[COLOR=#CC0000]a[/color] @1s", "a @1s"),
             ("user[EMAIL=\"u@1\"]@1.s[/EMAIL]e", "user@1.se"),
             ("<pre class=x>[ 0.1] a <b@c></pre>", "[ 0.1] a <b@c>"),
+            (
+                "[[0;32m  OK  [0m] a [K[3] ^[[1;31mb^[[0m",
+                "[  OK  ] a [3] b",
+            ),
         ] {
             let text = format!("{pasted}\r\nx");
             let characters = Characters::of(text.as_bytes());
@@ -271,6 +303,7 @@ mod tests {
             "[  OK  ] Started a [/dev/sda]",
             "&#1; &#xd800; &#99999999; &;",
             "a=3D b <c@d>",
+            "\x1b[32ma\x1b[0m [K [1m",
             "[    0.1] calling <img>&amp;init&lt; @ 1",
         ] {
             assert!(Characters::of(log.as_bytes()).is_none(), "{log}");

@@ -9,6 +9,7 @@
 mod characters;
 mod lines;
 mod padded;
+pub mod page;
 
 use characters::Characters;
 use lines::LineMark;

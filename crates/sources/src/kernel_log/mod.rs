@@ -108,10 +108,17 @@ impl Source for KernelLog {
             return if kernel { Sniff::Yes } else { Sniff::Maybe };
         }
         let (mut seen, mut stamped, mut foreign) = (0_u32, 0_u32, 0_u32);
-        let mut bare = false;
+        let (mut bare, mut indented) = (false, 0);
         for line in lines(head) {
             let clean = without_controls(line.bytes);
-            if clean.trim_ascii().is_empty() || clean.starts_with(b" ") {
+            if clean.starts_with(b" ") {
+                // A mail indents what it quotes, and a call is like nothing else.
+                let call = call::call(clean.trim_ascii());
+                bare |= call.is_some_and(|c| c != Call::Torn);
+                indented += usize::from(kernel_like(&clean) == Some(true));
+                continue;
+            }
+            if clean.trim_ascii().is_empty() {
                 continue;
             }
             seen += 1;
@@ -123,6 +130,7 @@ impl Source for KernelLog {
         }
         // A line under a host's stamp is for a source that knows the host.
         match stamped {
+            0 if foreign == 0 && indented >= FEWEST_INDENTED => Sniff::Maybe,
             0 if foreign == 0 && !bare => Sniff::No,
             0 => Sniff::Maybe,
             _ if foreign > stamped || stamped < seen / 8 => Sniff::Maybe,
@@ -209,6 +217,9 @@ impl Source for KernelLog {
         reader.finish(recorder);
     }
 }
+
+/// So many indented lines with a kernel's stamp are quoted in a text, and are no chance.
+const FEWEST_INDENTED: usize = 2;
 
 /// Whether a line without a stamp says what only the kernel says.
 fn says_kernel(line: &[u8]) -> bool {

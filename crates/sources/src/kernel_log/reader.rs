@@ -424,7 +424,8 @@ impl Reader {
             self.finished(&text, None, origin);
         }
         if ns.is_none() && self.stamped == 0 {
-            if let Some(call) = call(&text)
+            // A text that quotes a line indents it.
+            if let Some(call) = call(text.trim_ascii())
                 && untimed(recorder, clock, origin, &call)
             {
                 return;

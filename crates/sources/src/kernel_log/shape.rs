@@ -89,6 +89,10 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
         // Months of other languages.
         Some(0x80..) => syslog(line),
         Some(b'>') => quoted(line),
+        Some(b' ' | b'\t') => usual(without_indent(line)).map(|(ns, text)| Shaped {
+            stamp: Stamp::Printk(ns),
+            ..Shaped::plain(text)
+        }),
         _ => None,
     };
     shaped.unwrap_or(Shaped::plain(line))

@@ -426,6 +426,38 @@ fn a_journal_of_programs_alone_has_a_host() {
 }
 
 #[test]
+fn lines_that_a_text_quotes_indented_are_the_kernels() {
+    let text = "On this board the boot stalls:\n\n  [    2.101234] mmc0: new card\n\
+        \x20 [    7.301234] mmc0: ready\n\nWhy?\n";
+    assert_eq!(KernelLog.sniff(text.as_bytes()), Sniff::Maybe);
+    let record = read(text);
+    let times = record.messages().iter().filter_map(|m| m.at);
+    assert_eq!(times.count(), 2);
+    assert_eq!(KernelLog.sniff(b"  [    2.101234] alone\n"), Sniff::No);
+    let text = "It takes long:\n\n  probe of a.usb returned 1 after 58941 usecs\n";
+    assert_eq!(KernelLog.sniff(text.as_bytes()), Sniff::Maybe);
+    let spans = read(text)
+        .spans()
+        .iter()
+        .map(|s| s.reported.map(record::Nanos::get))
+        .collect::<Vec<_>>();
+    assert_eq!(spans, [Some(58_941_000)]);
+}
+
+#[test]
+fn a_unit_that_fails_took_its_time_too() {
+    let log = "Mar  3 10:00:01 box systemd[1]: Starting Wait for Network to be Configured...\n\
+        Mar  3 10:02:01 box wait-online[9]: Connection timed out\n\
+        Mar  3 10:02:01 box systemd[1]: Failed to start Wait for Network to be Configured.\n";
+    let record = read(log);
+    let span = record.spans()[0];
+    let name = record.name(span.name);
+    assert_eq!(name, "systemd-networkd-wait-online.service");
+    let length = span.end.zip(span.start).map(|(end, start)| end - start);
+    assert_eq!(length.map(record::Nanos::get), Some(120_000_000_000));
+}
+
+#[test]
 fn a_counter_that_ran_before_the_kernel_is_told() {
     let notes = |log: &str| {
         let record = read(log);

@@ -7,8 +7,16 @@ use crate::text::{lossy, seconds};
 use record::{Recorder, SpanKind};
 use std::collections::HashMap;
 
-/// What says that a unit is there.
-const DONE: [&[u8]; 4] = [b"Started ", b"Finished ", b"Mounted ", b"Activated swap "];
+/// What says that a unit is there, or that it will not be: either ends its job.
+const DONE: [&[u8]; 7] = [
+    b"Started ",
+    b"Finished ",
+    b"Mounted ",
+    b"Activated swap ",
+    b"Failed to start ",
+    b"Failed to mount ",
+    b"Failed to activate swap ",
+];
 
 /// What says that it begins.
 const BEGINS: [&[u8]; 3] = [b"Starting ", b"Mounting ", b"Activating swap "];
@@ -144,7 +152,10 @@ fn said(text: &[u8]) -> Option<&[u8]> {
     }
     match text.strip_prefix(b"[") {
         Some(state) => {
-            let words = state.trim_ascii_start().strip_prefix(b"OK")?;
+            let state = state.trim_ascii_start();
+            let words = state
+                .strip_prefix(b"OK")
+                .or(state.strip_prefix(b"FAILED"))?;
             Some(
                 words
                     .trim_ascii_start()
@@ -178,7 +189,7 @@ fn named(unit: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::{named, said, took};
+    use super::{BEGINS, DONE, named, said, took};
 
     #[test]
     fn androids_init_says_how_long_it_waited() {
@@ -212,15 +223,17 @@ mod tests {
             ("systemd[1]: Started Thing A.", "Thing A"),
             ("         Starting Thing A...", "Thing A"),
             ("[  OK  ] Finished a.service - Thing A.", "a.service"),
+            ("[FAILED] Failed to start Thing A.", "Thing A"),
         ] {
             let words = said(line.as_bytes()).unwrap_or_default();
-            let at = words.iter().position(|b| *b == b' ').unwrap_or(0);
-            let name = named(words.get(at + 1..).unwrap_or_default());
+            let all = BEGINS.iter().chain(&DONE);
+            let rest = all.into_iter().find_map(|s| words.strip_prefix(*s));
+            let name = named(rest.unwrap_or_default());
             assert_eq!(String::from_utf8_lossy(name), unit, "{line}");
         }
         for line in [
             "Starting x...",
-            "[FAILED] Failed to start x.",
+            "[DEPEND] Dependency failed for x.",
             "app[7]: Started y",
         ] {
             assert_eq!(said(line.as_bytes()), None, "{line}");

@@ -136,10 +136,15 @@ fn sniff(head: &[u8], stages: &Stages) -> Sniff {
         Form::Own | Form::Elapsed | Form::Allwinner => Sniff::Yes,
         _ if loader || nested.saturating_mul(2) > stamped => Sniff::Yes,
         Form::TimeOfDay => Sniff::Maybe,
+        // A loader of which nothing is known may stamp its lines so; prose does not.
+        Form::Seconds if stamped >= FEWEST_STAMPS => Sniff::Maybe,
         // So has any log of a program.
         Form::Seconds | Form::Bare | Form::Plain => Sniff::No,
     }
 }
+
+/// So many lines with seconds in brackets are no chance.
+const FEWEST_STAMPS: usize = 4;
 
 fn form(bytes: &[u8]) -> Option<Form> {
     Form::of(bytes.get(..crate::source::SNIFF_BYTES).unwrap_or(bytes))
@@ -638,14 +643,24 @@ pub fn screen(bytes: &[u8]) -> Cow<'_, str> {
     }
     let mut shown: Vec<u8> = Vec::with_capacity(bytes.len());
     let mut column = 0_usize;
-    for &byte in bytes {
+    let mut rest = bytes;
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
         match byte {
             8 => column = column.saturating_sub(1),
             b'\r' => column = 0,
+            0x1b => match tail {
+                // A status line is erased before it is drawn again.
+                [b'[', b'K', tail @ ..] | [b'[', b'0', b'K', tail @ ..] => {
+                    shown.truncate(column);
+                    rest = tail;
+                }
+                _ => rest = text::after_escape(tail),
+            },
             _ => {
                 match shown.get_mut(column) {
-                    Some(cell) => *cell = byte,
-                    None => shown.push(byte),
+                    Some(cell) => *cell = *byte,
+                    None => shown.push(*byte),
                 }
                 column = column.saturating_add(1);
             }
@@ -666,6 +681,10 @@ mod tests {
             (b"Loading 5%\rLoading 100%", "Loading 100%"),
             (b"\x08\x08x", "x"),
             (b"\x1b[2JSeaBIOS", "SeaBIOS"),
+            (
+                b"\r[\x1b[31m*  \x1b[0m] a (10s)\r\x1b[K[\x1b[31m * \x1b[0m] b\r",
+                "[ * ] b",
+            ),
             (b"a\0\0b", "ab"),
             (b"\xff!", "\u{fffd}!"),
         ] {

@@ -2,6 +2,7 @@
 //! one after the other in one file. Units of the ledger are lines.
 
 use super::clocks::{MONOTONIC, USERSPACE_CLOCK};
+use super::joined;
 use super::notes::{BLANK_LINE, BOOT_NOT_FINISHED};
 use super::startup::{self, StartupTimes, parse_time_line};
 use super::timespan;
@@ -327,11 +328,13 @@ impl Source for Analyze {
     fn sniff(&self, head: &[u8]) -> Sniff {
         let (mut known, mut unknown) = (0_usize, 0_usize);
         for line in text::lines(head).take(200) {
-            match Row::of(&printed(line.bytes)) {
-                // A unit's name alone could be any list.
-                Row::Blank | Row::Chain(Link { at: None, .. }) => {}
-                Row::Unknown => unknown = unknown.saturating_add(1),
-                _ => known = known.saturating_add(1),
+            for row in joined::rows(&printed(line.bytes)) {
+                match Row::of(row) {
+                    // A unit's name alone could be any list.
+                    Row::Blank | Row::Chain(Link { at: None, .. }) => {}
+                    Row::Unknown => unknown = unknown.saturating_add(1),
+                    _ => known = known.saturating_add(1),
+                }
             }
         }
         match known {
@@ -357,16 +360,46 @@ impl Source for Analyze {
     fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {
         let source = recorder.source(input.name, self.name());
         let mut reader = Reader::new(source);
+        // A `Startup finished` line that a mail broke.
+        let mut broken: Option<(Line<'_>, String)> = None;
         for line in text::lines(input.bytes) {
             if boot.contains(&line.offset) {
-                reader.line(line, recorder);
+                let text = printed(line.bytes);
+                if let Some((first, begun)) = broken.take() {
+                    if let Some(rest) = continues(&text) {
+                        broken = Some((first, format!("{} {rest}", begun.trim_end())));
+                        recorder.took(source);
+                        continue;
+                    }
+                    reader.line(first, &begun, recorder);
+                }
+                match is_open(&text) {
+                    true => broken = Some((line, text)),
+                    false => reader.line(line, &text, recorder),
+                }
             } else {
                 let offset = line.offset;
                 recorder.skipped(Origin { source, offset }, &SEVERAL_BOOTS);
             }
         }
+        if let Some((first, begun)) = broken {
+            reader.line(first, &begun, recorder);
+        }
         reader.finish(recorder);
     }
+}
+
+/// Whether a line begins what systemd says of the whole boot, and has no end.
+fn is_open(line: &str) -> bool {
+    let text = unquoted(line).trim();
+    text.starts_with("Startup finished in ") && !text.contains(" = ")
+}
+
+/// What a line adds to such a one.
+fn continues(line: &str) -> Option<&str> {
+    let text = unquoted(line).trim();
+    let is_rest = text.starts_with("+ ") || text.starts_with("= ");
+    is_rest.then_some(text)
 }
 
 fn reached(target: &str, at: i64, origin: Origin, recorder: &mut Recorder) {
@@ -413,14 +446,38 @@ impl Reader {
         }
     }
 
-    fn line(&mut self, line: Line<'_>, recorder: &mut Recorder) {
+    fn line(&mut self, line: Line<'_>, text: &str, recorder: &mut Recorder) {
         let origin = Origin {
             source: self.source,
             offset: line.offset,
         };
-        let text = printed(line.bytes);
-        let row = Row::of(&text);
-        if let Row::Chain(link) = &row {
+        let rows = joined::rows(text);
+        // The line counts once: as what it holds, or else as what it is not.
+        let mut skip = None;
+        let mut took = false;
+        for row in rows {
+            match self.row(&Row::of(row), origin, recorder) {
+                None => took = true,
+                Some(kind) if skip.is_none_or(|s: &NoteKind| s.severity < kind.severity) => {
+                    skip = Some(kind);
+                }
+                Some(_) => {}
+            }
+        }
+        match skip.filter(|_| !took) {
+            Some(kind) => recorder.skipped(origin, kind),
+            None => recorder.took(self.source),
+        }
+    }
+
+    /// Takes a row; why it is no event.
+    fn row(
+        &mut self,
+        row: &Row<'_>,
+        origin: Origin,
+        recorder: &mut Recorder,
+    ) -> Option<&'static NoteKind> {
+        if let Row::Chain(link) = row {
             self.climb(link);
             if let Some(at) = link.at {
                 let end = at.saturating_add(link.took.unwrap_or(0));
@@ -435,24 +492,22 @@ impl Reader {
                 self.asked = Some((link.name.to_owned(), took, origin));
             }
         }
-        let skip = match row {
+        Some(match row {
             Row::Blank => &BLANK_LINE,
             Row::Caption => &CAPTION,
             Row::Unknown => &NOT_UNDERSTOOD,
             Row::NotReached => &TARGET_NOT_REACHED,
             Row::NotFinished => &BOOT_NOT_FINISHED,
-            Row::Blame(_, ns) if ns >= NO_START_TAKES => &WALL_CLOCK,
-            Row::Chain(ref link) if !self.has_event(link) => {
+            Row::Blame(_, ns) if *ns >= NO_START_TAKES => &WALL_CLOCK,
+            Row::Chain(link) if !self.has_event(link) => {
                 self.push(link);
                 &UNIT_WITHOUT_TIME
             }
             row => {
-                self.event(&row, origin, recorder);
-                recorder.took(self.source);
-                return;
+                self.event(row, origin, recorder);
+                return None;
             }
-        };
-        recorder.skipped(origin, skip);
+        })
     }
 
     fn event(&mut self, row: &Row<'_>, origin: Origin, recorder: &mut Recorder) {

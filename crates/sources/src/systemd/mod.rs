@@ -13,6 +13,7 @@ mod bus;
 mod clocks;
 mod dot;
 mod dump;
+mod joined;
 mod journal;
 mod notes;
 mod plot;

@@ -159,7 +159,11 @@ impl Boundaries {
             kernel: times.kernel.map(|_| 0),
             initrd: times.initrd.map(|_| initrd.get()),
             userspace: times.userspace.map(|_| userspace.get()),
-            finish: times.userspace.map(|u| (userspace + u).get()),
+            // Who quotes the line may leave out its end: then this is the end of what there is.
+            finish: match (times.userspace, times.kernel) {
+                (None, None) => None,
+                (u, _) => Some((userspace + length(u)).get()),
+            },
             resolution_ns: 1_000_000,
         }
     }

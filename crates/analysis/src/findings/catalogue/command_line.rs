@@ -4,7 +4,7 @@ use crate::findings::found::one;
 use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
-use crate::findings::{cmdline, console, kernel, startup};
+use crate::findings::{cmdline, console, initramfs, kernel, startup};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -13,13 +13,13 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::CommandLine,
         title: "The kernel prints its messages on a serial console",
         about: "The kernel waits for every byte that it writes to a serial line. Add `quiet` to the kernel command line.",
-        model: "bytes x 10 bits / baud rate, because the kernel waits for each byte",
+        model: "bytes x 10 bits / baud rate, because the kernel waits for each byte. In a log without its start: 95 % of the time before the console is there",
         risk: "messages below error level no longer appear on the console, only in the log (`dmesg`)",
         confidence: Confidence::High,
         needs: "a kernel log with its command line",
         treatment: Some("cmdline+=quiet"),
-        watch: &[],
-        find: |v: &View<'_>| one(console::messages(v)),
+        watch: &[console::ENABLED],
+        find: |v: &View<'_>| one(console::messages(v).or_else(|| console::flush(v))),
     },
     Rule {
         id: "console-speed",
@@ -171,6 +171,19 @@ pub(super) const RULES: &[Rule] = &[
             "VFS: Mounted root (",
         ],
         find: |v: &View<'_>| one(cmdline::root_type(v)),
+    },
+    Rule {
+        id: "resume-wait",
+        group: Group::CommandLine,
+        title: "The initramfs waits for a swap device to resume from",
+        about: "initramfs-tools waits 30 s for the device of a hibernated system, which does not exist. Correct or remove the line in /etc/initramfs-tools/conf.d/resume and run `update-initramfs -u`, or add `noresume` to the kernel command line.",
+        model: "measured, if the line has a time stamp: the silence before it; else 30 s, the default of initramfs-tools",
+        risk: "a hibernated system is not resumed",
+        confidence: Confidence::High,
+        needs: "a log of the console or of the initramfs",
+        treatment: Some("cmdline+=noresume"),
+        watch: &[initramfs::NO_RESUME],
+        find: |v: &View<'_>| one(initramfs::resume(v)),
     },
     Rule {
         id: "root-wait",

@@ -185,7 +185,7 @@ pub(super) const RULES: &[Rule] = &[
         confidence: Confidence::Medium,
         needs: "a serial log with time stamps, a `bootstage` report, or a console log with `time` results",
         treatment: None,
-        watch: &[],
+        watch: &[waits::READ],
         find: |v: &View<'_>| waits::stages(v),
     },
     Rule {

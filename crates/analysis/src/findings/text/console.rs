@@ -12,6 +12,14 @@ pub(in crate::findings) fn flush(length: impl Display) -> String {
     format!("the flush of what had been logged took {length}")
 }
 
+pub(in crate::findings) fn flush_why(length: impl Display) -> String {
+    format!(
+        "The kernel stops for {length} to write all that it has logged so far to the console. \
+         Each later line costs more. The input lacks the start of the log, so the rate of the \
+         line is unknown."
+    )
+}
+
 pub(in crate::findings) fn first_line(lines: impl Display, text: impl Display) -> String {
     format!("the first of {lines} lines: {text}")
 }

@@ -41,4 +41,9 @@ pub(in crate::findings) fn programs_silence(gap: impl Display, next: impl Displa
     format!("Nothing is logged for {gap} before `{next}`")
 }
 
+pub(in crate::findings) const OF_ATA: &str =
+    " The drive does not answer a command that reads a log by DMA; libata can do without it.";
+
+pub(in crate::findings) const NO_ATA_LOG: &str = "the drive's logs are read without DMA";
+
 pub(in crate::findings) const NO_RESUME: &str = "a hibernated system is not resumed";

@@ -30,6 +30,13 @@ pub(in crate::findings) fn longest(device: impl Display, time: impl Display) -> 
     format!("The probe of {device} takes {time}, beside others")
 }
 
+pub(in crate::findings) fn alone(device: impl Display, time: impl Display) -> String {
+    format!("The probe of {device} takes {time}")
+}
+
+pub(in crate::findings) const ALONE_WHY: &str = "The input does not show what runs beside it. Look at what the driver waits for: a link, a \
+     reset, a regulator or firmware, or probe the device asynchronously.";
+
 pub(in crate::findings) const LONGEST_WHY: &str = "Other probes run at the same time, but the kernel waits for all of them before it starts \
      the first program. Look at what the driver waits for: a link, a reset, a regulator or \
      firmware.";

@@ -17,6 +17,10 @@ pub(in crate::findings) const LAST_UNIT: &str = "the last unit";
 pub(in crate::findings) const SHARED: &str =
     " The work that udev does meanwhile on the only CPU remains.";
 
+pub(in crate::findings) const SPLASH: &str = " The splash disappears when the display manager takes over, so this is the time until then. \
+     Without the unit systemd reports a shorter boot, but the desktop comes no earlier: look into \
+     the display manager and the graphics driver.";
+
 pub(in crate::findings) fn took_from(
     name: impl Display,
     time: impl Display,

@@ -1,6 +1,6 @@
 //! The words of `findings::waits`.
 
-use record::Phase;
+use record::{Nanos, Phase};
 use std::fmt::Display;
 
 pub(in crate::findings) const UNIT_WHY: &str = "It is on the critical chain. Mask it if the product does not need it, start it later, or \
@@ -49,6 +49,10 @@ pub(in crate::findings) fn stage(what: impl Display, time: impl Display) -> Stri
     format!("The boot loader takes {time} for {what}")
 }
 
+pub(in crate::findings) fn read(bytes: &str) -> String {
+    format!("reading {bytes} bytes")
+}
+
 pub(in crate::findings) fn quiet(time: impl Display, line: impl Display) -> String {
     format!("The boot loader writes nothing for {time} after `{line}`")
 }
@@ -73,8 +77,19 @@ pub(in crate::findings) fn first_wait(later: impl Display, time: impl Display) -
     format!("{later} starts {time} after systemd")
 }
 
-pub(in crate::findings) fn first_wait_why(later: &str, suspects: &str) -> String {
+pub(in crate::findings) fn first_wait_why(
+    later: &str,
+    suspects: &str,
+    never: Option<&str>,
+) -> String {
     let more = by_duration(suspects);
+    if let Some(never) = never {
+        return format!(
+            "{later} is ordered after {never}, which never became active: systemd waits for it \
+             until the job times out. If it does not exist, remove what names it. Else find out \
+             why it does not appear.{more}"
+        );
+    }
     format!(
         "The critical chain names nothing before {later}. It waits for something that is no unit \
          of the chain: a slow disk or a device that appears late, a mount, a swap, or a unit that \
@@ -113,6 +128,42 @@ pub(in crate::findings) fn timeout_why(earlier: &str, later: &str) -> String {
 
 pub(in crate::findings) fn again(time: impl Display) -> String {
     format!(" A second timeout follows and keeps systemd busy for another {time}.")
+}
+
+pub(in crate::findings) fn job(unit: impl Display, time: impl Display) -> String {
+    format!("systemd waits {time} for the start job of `{unit}`")
+}
+
+pub(in crate::findings) fn job_why(unit: &str, is_last: bool, limit: Option<Nanos>) -> String {
+    let end = match (is_last, limit) {
+        (true, Some(limit)) => {
+            format!("The input ends while the job is still running. It may run for {limit}.")
+        }
+        (true, None) => {
+            "The input ends while the job is still running. It has no time limit.".to_owned()
+        }
+        (false, Some(limit)) => format!("The job may run for {limit}."),
+        (false, None) => "The job has no time limit.".to_owned(),
+    };
+    let is_device = unit.starts_with("/dev/") || unit.starts_with("dev-");
+    let lower = unit.to_ascii_lowercase();
+    let what = if is_device {
+        "Find out why the device does not appear. If it does not exist, correct the line of \
+         /etc/fstab or /etc/crypttab that names it, or give it `nofail`."
+    } else if lower.contains("network") && lower.contains("wait") || lower.contains("online") {
+        "Wait only for the interface that the product needs, or mask the unit."
+    } else {
+        "Look into what its program waits for (`systemctl status` and `journalctl -b -u` of the \
+         unit)."
+    };
+    format!("Nothing else happens meanwhile. {end} {what}")
+}
+
+pub(in crate::findings) fn job_line(unit: &str, ran: impl Display, limit: Option<Nanos>) -> String {
+    match limit {
+        Some(limit) => format!("start job of {unit}: {ran} of at most {limit}"),
+        None => format!("start job of {unit}: {ran}, no limit"),
+    }
 }
 
 pub(in crate::findings) fn late(unit: impl Display, time: impl Display) -> String {

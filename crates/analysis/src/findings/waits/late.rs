@@ -7,7 +7,7 @@ use super::tail::tail;
 use crate::findings::evidence::Evidence;
 use crate::findings::found::Found;
 use crate::findings::text::waits as text;
-use crate::findings::units::is_told;
+use crate::findings::units::{is_spare, is_told};
 use crate::findings::view::View;
 use crate::path::is_early;
 use crate::spans;
@@ -35,7 +35,7 @@ pub(in crate::findings) fn late_unit(view: &View<'_>) -> Option<(String, Nanos)>
     let late = late.filter_map(|s| {
         let time = match (s.start, s.end) {
             (Some(start), Some(end)) => (end - start.max(target)).max(Nanos::ZERO),
-            _ => s.reported?,
+            _ => s.reported.filter(|t| !view.is_beyond_boot(*t))?,
         };
         let name = view.record.name(s.name);
         // A device is there when it is there: it is no job's work.
@@ -44,6 +44,30 @@ pub(in crate::findings) fn late_unit(view: &View<'_>) -> Option<(String, Nanos)>
     });
     let (time, name) = late.max_by_key(|(time, name)| (*time, std::cmp::Reverse(*name)))?;
     Some((name.to_owned(), time.min(tail)))
+}
+
+/// What is saved of a unit of which another rule tells, least and expected, if it is most
+/// likely what systemd is still busy with behind the target: the longest such unit, or one
+/// that a timer starts.
+pub(in crate::findings) fn late_part(view: &View<'_>, unit: &str) -> Option<(Nanos, Nanos)> {
+    let (target, tail) = tail(view)?;
+    let is_longest = || late_unit(view).is_some_and(|(name, _)| name == unit);
+    let (links, _) = links(view);
+    if links.iter().any(|l| l.unit == unit) || !(is_spare(unit) || is_longest()) {
+        return None;
+    }
+    let spans = spans::distinct(view.record);
+    let units = spans.iter().filter(|s| s.kind == SpanKind::Unit);
+    let mut of_unit = units.filter(|s| view.record.name(s.name) == unit);
+    let span = of_unit.next()?;
+    let time = match (span.start, span.end) {
+        (Some(start), Some(end)) => (end - start.max(target)).max(Nanos::ZERO),
+        _ => span.reported.filter(|t| !view.is_beyond_boot(*t))?,
+    };
+    let time = time.min(tail);
+    let (least, expected, _) = PARTS;
+    let part = |percent: i64| Nanos(time.0 / 100 * percent);
+    (time >= Nanos(tail.0 / 100 * EXPLAINS)).then(|| (part(least), part(expected)))
 }
 
 /// The stretch between the default target and the end of the last job.

@@ -2,6 +2,7 @@
 //! names of what stands beside it.
 
 mod alone;
+mod jobs;
 mod late;
 mod links;
 mod phase;
@@ -11,10 +12,11 @@ mod timeout;
 mod units;
 
 pub(super) use alone::alone;
-pub(super) use late::{late, late_unit};
+pub(super) use jobs::{RUNNING, START_RUNNING, running};
+pub(super) use late::{late, late_part, late_unit};
 pub(super) use links::{Link, links};
 pub(super) use phase::opaque;
-pub(super) use stage::stages;
+pub(super) use stage::{READ, stages};
 pub(super) use timeout::timed_out;
 pub(super) use units::{between, blamed, on_chain};
 

@@ -29,6 +29,7 @@ pub(in crate::findings) fn stages(view: &View<'_>) -> Vec<Found> {
     let least = worth(view).min(Nanos::from_millis(500));
     let mut all: Vec<(Nanos, Found)> = timed(view, least);
     all.extend(silences(view, least));
+    all.extend(reads(view, least));
     all.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
     all.into_iter().take(MOST).map(|(_, found)| found).collect()
 }
@@ -110,4 +111,34 @@ fn silences(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
         found.push((silence, one));
     }
     found
+}
+
+/// What U-Boot prints of a read: `18370568 bytes read in 11689 ms (1.5 MiB/s)`.
+pub(in crate::findings) const READ: &str = " bytes read in ";
+
+/// The format of which a source tells the reads as stages.
+const CONSOLE: &str = "console";
+
+/// Reads that a loader timed itself in a log in which its lines have no stamps.
+fn reads(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
+    let lines = view.said(READ).filter(|l| l.message.at.is_none());
+    let lines = lines.filter(|l| {
+        let source = view.record.source(l.message.origin.source);
+        source.is_some_and(|s| s.format != CONSOLE)
+    });
+    let found = lines.filter_map(|line| {
+        let ms = i64::try_from(line.number(READ)?).ok()?;
+        let time = Nanos(ms.checked_mul(1_000_000)?);
+        let bytes = line.text.split(READ).next()?.rsplit(' ').next()?;
+        let (low, expected, high) = OF_STAGE;
+        let found = Found::new()
+            .title(text::stage(text::read(bytes), time))
+            .why(text::STAGE_WHY)
+            .evidence([view.quote(&line)])
+            .parts(time, low, expected, high)
+            .within(time)
+            .names(["read"]);
+        (time >= least).then_some((time, found))
+    });
+    found.collect()
 }

@@ -14,13 +14,13 @@ const LATE: Nanos = Nanos(500_000_000);
 const VERY_LATE: Nanos = Nanos(2_500_000_000);
 
 /// A wait that fills so much of the timeout is hardly anything else.
-const MOST_OF_IT: Nanos = Nanos(80_000_000_000);
+pub(super) const MOST_OF_IT: Nanos = Nanos(80_000_000_000);
 
 /// A shorter wait in a chain is no timeout, even if it ends at the right moment.
 const LEAST: Nanos = Nanos(20_000_000_000);
 
 /// Of the waits; other units start in the meantime that would start later without them.
-const PARTS: (i64, i64, i64) = (60, 92, 100);
+pub(super) const PARTS: (i64, i64, i64) = (60, 92, 100);
 
 /// What waits for devices: targets, and what is mounted or swapped to.
 fn waits_for_devices(unit: &str) -> bool {

@@ -16,6 +16,13 @@ const MOST: usize = 4;
 /// others take the place of what went.
 const OF_UNIT: (i64, i64, i64) = (35, 70, 100);
 
+/// Of a unit that takes most of a printed chain: what takes its place would have to be as
+/// long, beside a chain that is short but for it. A guess.
+const OF_MOST: (i64, i64, i64) = (50, 85, 100);
+
+/// From which part of the chain on a unit is most of it, in percent.
+const MOST_OF_CHAIN: i64 = 60;
+
 /// Of a wait between two units of a printed chain, whose cause stands elsewhere: in
 /// published boots its removal brought 0.35 to 1 of it.
 const OF_WAIT: (i64, i64, i64) = (30, 65, 100);
@@ -35,9 +42,12 @@ pub(in crate::findings) fn on_chain(view: &View<'_>) -> Vec<Found> {
         .filter(|l| !is_told(&l.unit) && l.end - l.start >= least)
         .collect();
     long.sort_by_key(|l| std::cmp::Reverse(l.end - l.start));
+    let end = links.first().map_or(Nanos::ZERO, |l| l.end);
+    let whole = (end - tail::userspace(view)).max(Nanos::ZERO);
     let found = long.into_iter().take(MOST).map(|link| {
         let time = link.end - link.start;
-        let (low, expected, high) = OF_UNIT;
+        let is_most = whole > Nanos::ZERO && time.0 >= whole.0 / 100 * MOST_OF_CHAIN;
+        let (low, expected, high) = if is_most { OF_MOST } else { OF_UNIT };
         Found::new()
             .title(text::unit(&link.unit, time))
             .why(text::UNIT_WHY)
@@ -82,7 +92,7 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
             // What lies after first light saves nothing.
             let time = match (s.start, s.end) {
                 (Some(from), Some(to)) => to.min(end) - from,
-                _ => s.reported?,
+                _ => s.reported.filter(|t| !view.is_beyond_boot(*t))?,
             };
             Some((time, view.record.name(s.name), s.origin))
         })
@@ -150,10 +160,15 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
     let mut waits: Vec<Wait<'_>> = pairs.chain(first.filter(|w| w.time >= least)).collect();
     waits.sort_by_key(|w| std::cmp::Reverse(w.time));
     let found = waits.into_iter().take(MOST).map(|wait| {
-        let (low, expected, high) = OF_WAIT;
         let suspects = suspects(view, &links, wait.time);
         let names = suspects.join(", ");
         let Wait { time, later, .. } = wait;
+        let is_first = wait.earlier.is_none();
+        let never = never_active(view, &later.unit).filter(|_| is_first);
+        let (low, expected, high) = match never {
+            Some(_) if time >= timeout::MOST_OF_IT => timeout::PARTS,
+            _ => OF_WAIT,
+        };
         let (title, why) = match wait.earlier {
             Some(earlier) => (
                 text::wait(&later.unit, time, &earlier.unit),
@@ -161,7 +176,7 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
             ),
             None => (
                 text::first_wait(&later.unit, time),
-                text::first_wait_why(&later.unit, &names),
+                text::first_wait_why(&later.unit, &names, never),
             ),
         };
         let between = [wait.earlier, Some(later)].into_iter().flatten();
@@ -180,9 +195,27 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
                     .flatten()
                     .map(|l| l.unit.clone()),
             )
+            .names(never)
             .names(suspects)
     });
     found.collect()
+}
+
+/// The unit that a chain names behind one without a time: it never became active.
+fn never_active<'v>(view: &'v View<'_>, unit: &str) -> Option<&'v str> {
+    let record = view.record;
+    let behind = record
+        .dependencies()
+        .iter()
+        .filter(|d| record.name(d.from) == unit);
+    let mut behind = behind.map(|d| d.to);
+    let has_time = |name: record::NameId| {
+        let spans = record.spans().iter();
+        spans
+            .filter(|s| s.kind == SpanKind::Unit)
+            .any(|s| s.name == name)
+    };
+    behind.find(|to| !has_time(*to)).map(|to| record.name(to))
 }
 
 /// A time on the chain in which no unit of it starts.

@@ -1,0 +1,167 @@
+//! Jobs that systemd waits for, as it shows them on a console: when nothing else goes on for
+//! some seconds, it writes which job is running, for how long, and for how long it may.
+//!
+//! <https://github.com/systemd/systemd/blob/main/src/core/manager.c>,
+//! `manager_print_jobs_in_progress`
+
+use crate::findings::found::Found;
+use crate::findings::text::waits as text;
+use crate::findings::view::{Line, View};
+use record::Nanos;
+
+/// How such lines begin, and how later versions do.
+pub(in crate::findings) const RUNNING: &str = "start job is running for ";
+pub(in crate::findings) const START_RUNNING: &str = "/start running (";
+
+/// A device that never came; another rule tells of it.
+const TIMED_OUT: &str = "Timed out waiting for device";
+
+/// Of the time that a job ran while nothing else went on: a guess, as the job itself may do
+/// some work. Of one among several, the others may have taken as long.
+const ALONE: (i64, i64, i64) = (40, 90, 100);
+const AMONG_OTHERS: (i64, i64, i64) = (0, 60, 100);
+
+/// How many are told.
+const MOST: usize = 3;
+
+/// A job that was seen running.
+struct Job<'a> {
+    /// What systemd calls its unit.
+    unit: &'a str,
+    ran: Nanos,
+    /// How long it may run; `None`: for ever.
+    limit: Option<Nanos>,
+    /// Whether others ran, too.
+    among_others: bool,
+    line: Line<'a>,
+}
+
+/// The jobs that systemd showed to be running, the longest first.
+pub(in crate::findings) fn running(view: &View<'_>) -> Vec<Found> {
+    let lines = view.said(RUNNING).chain(view.said(START_RUNNING));
+    let mut jobs: Vec<Job<'_>> = Vec::new();
+    for job in lines.flat_map(shown) {
+        match jobs.iter_mut().find(|j| j.unit == job.unit) {
+            Some(known) if known.ran < job.ran => *known = job,
+            Some(_) => {}
+            None => jobs.push(job),
+        }
+    }
+    let is_told = |unit: &str| view.said(TIMED_OUT).any(|line| line.text.contains(unit));
+    jobs.retain(|job| job.ran >= super::LEAST && !is_told(job.unit));
+    jobs.sort_by_key(|job| std::cmp::Reverse(job.ran));
+    let found = jobs.into_iter().take(MOST).map(|job| {
+        let (low, expected, high) = match job.among_others {
+            true => AMONG_OTHERS,
+            false => ALONE,
+        };
+        // A log that ends with it tells only how long it ran by then.
+        let is_last = view.after(&job.line).all(|l| shown(l).next().is_some());
+        let part = |time: Nanos, percent: i64| Nanos(time.0 / 100 * percent);
+        let longest = match (is_last, job.limit) {
+            (true, Some(limit)) => limit.max(job.ran),
+            _ => job.ran,
+        };
+        Found::new()
+            .title(text::job(job.unit, job.ran))
+            .why(text::job_why(job.unit, is_last, job.limit))
+            .evidence([view.evidence(
+                text::job_line(job.unit, job.ran, job.limit),
+                job.line.message.origin,
+            )])
+            .saving(
+                part(job.ran, low),
+                part(job.ran, expected),
+                part(longest, high),
+            )
+            .within(longest)
+            .names([job.unit])
+    });
+    found.collect()
+}
+
+/// The jobs in a line, of which a console that draws it again has several.
+fn shown(line: Line<'_>) -> impl Iterator<Item = Job<'_>> {
+    let of_text = line.text.split(RUNNING).skip(1);
+    let of_text = of_text.filter_map(move |part| {
+        let (unit, rest) = times(part)?;
+        Some((unit, rest))
+    });
+    let later = line.text.split("Job ").skip(1).filter_map(|part| {
+        let (unit, rest) = part.split_once("/start running")?;
+        Some((unit, times(rest)?.1))
+    });
+    of_text.chain(later).map(move |(unit, (ran, limit))| Job {
+        unit: unit.trim(),
+        ran,
+        limit,
+        among_others: is_one_of_several(line.text),
+        line,
+    })
+}
+
+/// `(1 of 2) `
+fn is_one_of_several(text: &str) -> bool {
+    let counted = text.split_once(" of ").and_then(|(before, after)| {
+        let is_number = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+        let (count, _) = after.split_once(')')?;
+        let is = is_number(before.chars().last()) && !count.is_empty();
+        Some(is && count.chars().all(|c| c.is_ascii_digit()))
+    });
+    counted == Some(true)
+}
+
+/// What stands before `(1min 20s / 1min 30s)`, the first time and the second.
+fn times(text: &str) -> Option<(&str, (Nanos, Option<Nanos>))> {
+    let (before, after) = text.split_once(" / ")?;
+    let (unit, ran) = before.rsplit_once('(')?;
+    let (limit, _) = after.split_once(')')?;
+    Some((unit, (time(ran)?, time(limit))))
+}
+
+/// `1h 2min 3.500s`, as systemd writes times.
+fn time(text: &str) -> Option<Nanos> {
+    let mut all = Nanos::ZERO;
+    for word in text.split_ascii_whitespace() {
+        let end = word.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, unit) = word.split_at(end);
+        let unit = match unit {
+            "d" => 86_400,
+            "h" => 3_600,
+            "min" => 60,
+            "s" => 1,
+            "ms" => 0,
+            _ => return None,
+        };
+        let whole = number.split('.').next()?.parse::<i64>().ok()?;
+        let ns = whole.checked_mul(unit)?.checked_mul(1_000_000_000)?;
+        all = Nanos(all.0.checked_add(ns)?);
+    }
+    (all > Nanos::ZERO).then_some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_one_of_several, time, times};
+    use record::Nanos;
+
+    #[test]
+    fn times_are_read_as_systemd_writes_them() {
+        let s = |s: i64| Some(Nanos(s * 1_000_000_000));
+        assert_eq!(time("1h 2min 3s"), s(3_723));
+        assert_eq!(time("41s"), s(41));
+        assert_eq!(time("no limit"), None);
+        let line = "/dev/disk/by-uuid/1 (a) (1min 2s / no limit)";
+        let (unit, (ran, limit)) = times(line).unwrap_or_default();
+        assert_eq!(
+            (unit, Some(ran), limit),
+            ("/dev/disk/by-uuid/1 (a) ", s(62), None)
+        );
+        assert!(is_one_of_several(
+            "[ *] (2 of 3) A start job is running for a (6s / 9s)"
+        ));
+        assert!(!is_one_of_several(
+            "[ *] A start job is running for 1 of b (6s / 9s)"
+        ));
+    }
+}

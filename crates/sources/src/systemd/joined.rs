@@ -1,0 +1,160 @@
+//! Rows of `systemd-analyze` that a page joined to one line, because it lost its line ends.
+
+use super::timespan;
+use super::unit::is_name as is_unit;
+
+/// What systemd prints first of a whole boot.
+const STARTUP: &str = "Startup finished in ";
+
+/// How the last branch of a level, and another, are drawn in a tree.
+const BRANCHES: [&str; 2] = ["└─", "├─"];
+
+/// What pages put between rows that they joined.
+const BETWEEN: [char; 5] = ['>', ',', ';', '|', '`'];
+
+/// The rows of a line; the line itself if it is one.
+pub(super) fn rows(line: &str) -> Vec<&str> {
+    for split in [startup, branches, blame] {
+        let rows = split(line);
+        if !rows.is_empty() {
+            return rows;
+        }
+    }
+    vec![line]
+}
+
+/// `$ systemd-analyze Startup finished in ...`: the command, and what it printed.
+fn startup(line: &str) -> Vec<&str> {
+    let at = line.find(STARTUP).filter(|at| *at > 0);
+    let parts = at.and_then(|at| line.split_at_checked(at));
+    match parts {
+        // A list's mark, a quotation's, or blanks.
+        Some((mark, rest)) if !mark.contains(char::is_alphanumeric) => vec![rest],
+        Some((command, rest)) if command.contains("systemd-analyze") => vec![command, rest],
+        _ => Vec::new(),
+    }
+}
+
+/// A tree of which the branches stand one behind the other.
+fn branches(line: &str) -> Vec<&str> {
+    let mut starts: Vec<usize> = BRANCHES
+        .iter()
+        .flat_map(|branch| line.match_indices(branch).map(|(at, _)| at))
+        .collect();
+    if starts.len() < 2 {
+        return Vec::new();
+    }
+    starts.sort_unstable();
+    let first = std::iter::once(0).chain(starts.iter().copied());
+    let ends = starts.iter().copied().chain(std::iter::once(line.len()));
+    let rows = first.zip(ends).filter_map(|(from, to)| line.get(from..to));
+    let rows = rows.filter(|row| !row.trim().is_empty());
+    // The root stands behind the command, or behind what explains the tree.
+    let root = |row: &'_ str| {
+        let (before, _) = row.rsplit_once(" @").unwrap_or((row, ""));
+        before.rfind(' ').map_or(0, |at| at + 1)
+    };
+    rows.flat_map(|row| match BRANCHES.iter().any(|b| row.starts_with(b)) {
+        true => vec![row],
+        false => {
+            let (before, after) = row.split_at(root(row));
+            vec![before, after]
+        }
+    })
+    .filter(|row| !row.trim().is_empty())
+    .collect()
+}
+
+/// `1.2s a.service > 300ms b.service`: times and units, two or more.
+fn blame(line: &str) -> Vec<&str> {
+    let mut rows = Vec::new();
+    let mut rest = line;
+    while let Some((at, length)) = next_row(rest) {
+        if at > 0 && rows.is_empty() {
+            rows.extend(rest.get(..at));
+        }
+        rows.extend(rest.get(at..at + length));
+        rest = rest.get(at + length..).unwrap_or_default();
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || BETWEEN.contains(&c));
+    }
+    let is_row = |row: &&&str| timespan::prefix(row).is_some();
+    match rows.iter().filter(is_row).count() {
+        0 | 1 => Vec::new(),
+        _ => rows,
+    }
+}
+
+/// Where the first time with a unit begins in a text, and how long both are together.
+fn next_row(text: &str) -> Option<(usize, usize)> {
+    let is_start = |at: &usize| {
+        let before = text.get(..*at).and_then(|t| t.chars().next_back());
+        before.is_none_or(|c| c.is_whitespace() || BETWEEN.contains(&c))
+    };
+    let digits = text
+        .match_indices(|c: char| c.is_ascii_digit())
+        .map(|(at, _)| at);
+    digits.filter(is_start).take(MOST_WORDS).find_map(|at| {
+        let rest = text.get(at..)?;
+        let (_, behind) = timespan::prefix(rest)?;
+        let name = behind.split_whitespace().next()?;
+        let name = name.trim_end_matches(BETWEEN);
+        // What follows the time has no blanks at its end.
+        let start = rest.trim_end().len().checked_sub(behind.len())?;
+        is_unit(name).then_some((at, start + name.len()))
+    })
+}
+
+/// So many numbers are looked at for one that is a time before a unit.
+const MOST_WORDS: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::rows;
+
+    #[test]
+    fn what_a_page_joined_is_taken_apart() {
+        for (line, parts) in [
+            ("1.2s a.service", vec!["1.2s a.service"]),
+            ("plain words", vec!["plain words"]),
+            (
+                "`systemd-analyze blame 1min 2.5s a.service > 300ms b.service`",
+                vec![
+                    "`systemd-analyze blame ",
+                    "1min 2.5s a.service",
+                    "300ms b.service",
+                ],
+            ),
+            (
+                "2s a.service 1s b.mount",
+                vec!["2s a.service", "1s b.mount"],
+            ),
+            (
+                "$ systemd-analyze Startup finished in 1s (kernel) + 2s (userspace) = 3s",
+                vec![
+                    "$ systemd-analyze ",
+                    "Startup finished in 1s (kernel) + 2s (userspace) = 3s",
+                ],
+            ),
+            (
+                "printed. a.target @9s └─b.service @5s +4s └─c.target @2s",
+                vec![
+                    "printed. ",
+                    "a.target @9s ",
+                    "└─b.service @5s +4s ",
+                    "└─c.target @2s",
+                ],
+            ),
+            (
+                "● Startup finished in 1s (kernel) = 1s",
+                vec!["Startup finished in 1s (kernel) = 1s"],
+            ),
+            ("  │ └─-.mount @2ms", vec!["  │ └─-.mount @2ms"]),
+            (
+                "May 1 host systemd[1]: Startup finished in 1s (kernel) = 1s",
+                vec!["May 1 host systemd[1]: Startup finished in 1s (kernel) = 1s"],
+            ),
+        ] {
+            assert_eq!(rows(line), parts, "{line}");
+        }
+    }
+}
