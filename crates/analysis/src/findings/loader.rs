@@ -410,6 +410,7 @@ pub(super) fn probes(view: &View<'_>) -> Vec<Found> {
             evidence.truncate(super::evidence::SHOWN);
             Found::new()
                 .title(text::probe(what, time))
+                .why(text::PROBE_WHY)
                 .names(evidence.iter().flat_map(|e| subject(&e.text)))
                 .evidence(evidence)
                 .parts(time, 50, 95, 100)

@@ -51,6 +51,10 @@ pub(in crate::findings) fn chatter_why(
     )
 }
 
+pub(in crate::findings) const PROBE_WHY: &str = "If nothing boots from these devices, remove \
+    them from `bootcmd`, `preboot` and `boot_targets`, or build U-Boot without their drivers. The \
+    page of this finding lists the options of the build.";
+
 pub(in crate::findings) fn probe(what: impl Display, time: impl Display) -> String {
     format!("{what} before the kernel starts: {time}")
 }
