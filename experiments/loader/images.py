@@ -108,6 +108,13 @@ def arm():
     words += ["-drive", "if=pflash,unit=1,format=raw,readonly=on,file=@arm-delay.flash"]
     what = "arm-board with bootdelay=1: a check of the clock"
     yield {"name": "arm-board-delay", "what": what, "shift": ARM_SHIFT, "qemu": words}
+    if os.path.exists(path("arm-barebox/barebox.img")):
+        # Its driver of flash is left out: the same image lies in memory.
+        write("uImage", image)
+        words = ["qemu-system-arm"] + machine + ["-bios", "@arm-barebox/barebox.img"]
+        words += ["-device", "loader,force-raw=on,file=@uImage,addr=0x48000000"]
+        what = "barebox.config: barebox, with the kernel in memory"
+        yield {"name": "arm-barebox", "what": what, "shift": ARM_SHIFT, "qemu": words}
     append = variables["bootargs"]
     write("zImage", open(kernel, "rb").read())
     words = ["qemu-system-arm"] + machine + ["-kernel", "@zImage", "-append", append]
@@ -163,6 +170,7 @@ def files():
     names += [os.path.relpath(p, OUT) for p in glob.glob(path("*/spl/u-boot-spl.bin"))]
     names += [os.path.relpath(p, OUT) for p in glob.glob(path("deb/*.deb"))]
     names += [os.path.relpath(p, OUT) for p in glob.glob(path("deb/*.tar.*z*"))]
+    names += ["arm-barebox/barebox.img"]
     there = [name for name in names if os.path.exists(path(name))]
     version = subprocess.run(["qemu-system-riscv64", "--version"], capture_output=True, check=True)
     compilers = ["arm-linux-gnueabihf-gcc", "riscv64-linux-gnu-gcc"]
