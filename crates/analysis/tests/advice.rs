@@ -465,6 +465,19 @@ fn a_loader_tells_what_it_waits_for() {
     assert!(ids(&flash).contains(&"moved-kernel"));
 }
 
+/// A network interface takes until the next line, and where there is none, nothing does.
+#[test]
+fn a_loader_s_network_is_timed() {
+    let probes = |net: &str| {
+        let lines = format!("say 1s - Net:   {net}\nsay 1.4s - eth0: e1000#0\n");
+        let all = found(&format!("{LOADER}{lines}"));
+        let found = all.into_iter().find(|f| f.id == "loader-probes");
+        found.map(|f| f.expected.0 / 1_000_000)
+    };
+    assert_eq!(probes("e1000: 52:54:00:12:34:56"), Some(380));
+    assert_eq!(probes("No ethernet found."), None);
+}
+
 /// What falcon mode saves, by what the loader's lines say of the loading: at least,
 /// expected and at most, in milliseconds.
 #[test]

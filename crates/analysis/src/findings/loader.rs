@@ -362,6 +362,9 @@ const PROBES: [(&str, &str); 10] = [
     ),
 ];
 
+/// What a loader says behind `Net:` if it has no interface: what comes next is not its.
+const NO_NETWORK: &str = "No ethernet found";
+
 /// Lines of a loader that other rules time the silence after.
 const TIMED: [&str; 6] = [
     "to stop autoboot",
@@ -375,7 +378,7 @@ const TIMED: [&str; 6] = [
 /// Whether another rule tells how long the loader said nothing after a line.
 pub(super) fn is_told(line: &str) -> bool {
     let probes = PROBES.iter().map(|p| p.0);
-    probes.chain(TIMED).any(|text| line.contains(text))
+    probes.chain(TIMED).any(|text| line.contains(text)) && !line.contains(NO_NETWORK)
 }
 
 /// Devices that a loader brings up.
@@ -389,7 +392,8 @@ pub(super) fn probes(view: &View<'_>) -> Vec<Found> {
             // A line may have the texts of two: the first counts.
             let quote = view.quote(&line);
             let known = by_what.iter().flat_map(|w| &w.2).any(|e| *e == quote);
-            if known || line.message.at.is_some_and(|at| at >= kernel) {
+            let none = line.text.contains(NO_NETWORK);
+            if known || none || line.message.at.is_some_and(|at| at >= kernel) {
                 continue;
             }
             let time = view.silence_after(&line).unwrap_or_default();
