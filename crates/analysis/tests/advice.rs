@@ -538,6 +538,16 @@ fn falcon_mode_leaves_the_loading() {
     ] {
         assert_eq!(falcon(lines), Some(saved), "{lines}");
     }
+    // Another first stage, and another second one.
+    for (first, second) in [("AT91Bootstrap", "U-Boot"), ("AT91Bootstrap", "barebox")] {
+        let stages = LOADER
+            .replace("U-Boot~SPL", first)
+            .replace("U-Boot", second);
+        let all = found(&format!("{stages}say 1s - x\n"));
+        let found = all.iter().find(|f| f.id == "falcon-mode").unwrap();
+        let title = format!("{first} could start the kernel directly, without 7.381 s of {second}");
+        assert_eq!(found.title, title);
+    }
     // The loading is all that U-Boot does.
     let all = "say 210ms - NAND read: device 0 offset 0x0, size 0x400000\n\
         say 7.95s -  4194304 bytes read: OK";
