@@ -443,7 +443,7 @@ fn a_loader_tells_what_it_waits_for() {
         ("loader-whole-partition", 550, 650),
         ("loader-checksums", 40, 60),
         ("moved-kernel", 100, 200),
-        ("falcon-mode", 3_000, 4_000),
+        ("falcon-mode", 3_799, 3_801),
     ] {
         let f = all.iter().find(|f| f.id == id);
         let f = f.unwrap_or_else(|| panic!("{id} is not in {:?}", ids(&text)));
@@ -463,6 +463,107 @@ fn a_loader_tells_what_it_waits_for() {
     let flash = text.replace("Image at 82000000", "Image at 04080000");
     assert!(!ids(&format!("{flash}{memory}")).contains(&"moved-kernel"));
     assert!(ids(&flash).contains(&"moved-kernel"));
+}
+
+/// A network interface takes until the next line, and where there is none, nothing does.
+#[test]
+fn a_loader_s_network_is_timed() {
+    let probes = |net: &str| {
+        let lines = format!("say 1s - Net:   {net}\nsay 1.4s - eth0: e1000#0\n");
+        let all = found(&format!("{LOADER}{lines}"));
+        let found = all.into_iter().find(|f| f.id == "loader-probes");
+        found.map(|f| f.expected.0 / 1_000_000)
+    };
+    assert_eq!(probes("e1000: 52:54:00:12:34:56"), Some(380));
+    assert_eq!(probes("No ethernet found."), None);
+}
+
+/// What falcon mode saves, by what the loader's lines say of the loading: at least,
+/// expected and at most, in milliseconds.
+#[test]
+fn falcon_mode_leaves_the_loading() {
+    let falcon = |lines: &str| {
+        let spl = "say 50ms - Trying to boot from MMC1";
+        let all = found(&format!("{LOADER}{spl}\n{lines}\n"));
+        let found = all.into_iter().find(|f| f.id == "falcon-mode");
+        let ms = |t: record::Nanos| t.0 / 1_000_000;
+        found.map(|f| {
+            let (low, high) = f.saving.unwrap();
+            (ms(low), ms(f.expected), ms(high))
+        })
+    };
+    // U-Boot proper takes 7.8 s, and SPL needs 150 ms to read it.
+    for (lines, saved) in [
+        // Files, with the time that U-Boot printed. The reading itself is not counted twice.
+        (
+            "say 1s - reading zImage\nsay 2s - 4308200 bytes read in 900 ms (4.6 MiB/s)\n\
+             say 2.1s - 30000 bytes read in 100 ms (293 KiB/s)",
+            (5_800, 6_800, 6_950),
+        ),
+        // Raw reads, by the stamps.
+        (
+            "say 1s - NAND read: device 0 offset 0x200000, size 0x400000\n\
+             say 3s -  4194304 bytes read: OK",
+            (3_800, 5_800, 5_950),
+        ),
+        (
+            "say 1s - MMC read: dev # 0, block # 2048, count 8192 ... 8192 blocks read: OK\n\
+             say 1.5s - ## Booting kernel from Legacy Image at 82000000 ...",
+            (6_800, 7_300, 7_450),
+        ),
+        // A kernel that U-Boot decompresses, which SPL would have to do.
+        (
+            "say 1s - NAND read: device 0 offset 0x200000, size 0x400000\n\
+             say 2s -  4194304 bytes read: OK\nsay 3s -    Uncompressing Kernel Image\n\
+             say 5s - Starting kernel ...",
+            (1_800, 4_800, 4_950),
+        ),
+        // From flash that the processor reads, the copy is the loading.
+        (
+            "say 1s -    Loading Kernel Image\nsay 1.5s - Starting kernel ...",
+            (6_800, 7_300, 7_450),
+        ),
+        // A wait for a key goes without falcon mode.
+        (
+            "say 1s - Hit any key to stop autoboot:  0\n\
+             say 3s - NAND read: device 0 offset 0x200000, size 0x400000\n\
+             say 4s -  4194304 bytes read: OK",
+            (3_800, 4_800, 4_950),
+        ),
+        // Nothing tells of the loading: 16 MiB less 64 bytes at 20 MB/s, or nothing saved.
+        (
+            "say 1s -    Data Size:    16777152 Bytes = 16 MiB",
+            (0, 6_961, 7_111),
+        ),
+    ] {
+        assert_eq!(falcon(lines), Some(saved), "{lines}");
+    }
+    // Another first stage, and another second one.
+    for (first, second) in [("AT91Bootstrap", "U-Boot"), ("AT91Bootstrap", "barebox")] {
+        let stages = LOADER
+            .replace("U-Boot~SPL", first)
+            .replace("U-Boot", second);
+        let all = found(&format!("{stages}say 1s - x\n"));
+        let found = all.iter().find(|f| f.id == "falcon-mode").unwrap();
+        let title = format!("{first} could start the kernel directly, without 7.381 s of {second}");
+        assert_eq!(found.title, title);
+    }
+    // The loading is all that U-Boot does.
+    let all = "say 210ms - NAND read: device 0 offset 0x0, size 0x400000\n\
+        say 7.95s -  4194304 bytes read: OK";
+    assert_eq!(falcon(all), None);
+    // Stages of its own instead of lines.
+    let stages = "source bootstage bootstage
+        clock host wall
+        mark 100ms spl loader
+        mark 300ms board_init_f loader
+        mark 1s main_loop loader
+        mark 3s bootm_start loader
+        mark 4s kernel-start kernel
+        mark 12s startup-finished -\n";
+    let all = found(stages);
+    let staged = all.iter().find(|f| f.id == "falcon-mode").unwrap();
+    assert_eq!(staged.expected.0 / 1_000_000, 1_700);
 }
 
 fn place() -> Place {

@@ -1,7 +1,7 @@
 //! What runs before the kernel, as its own lines and stages tell.
 
 use super::evidence::Evidence;
-use super::found::{Found, Scope};
+use super::found::Found;
 use super::packing::Packing;
 use super::probes::count;
 use super::subject::subject;
@@ -20,7 +20,7 @@ const ASSUMED_BAUD: i64 = 115_200;
 
 /// One step of a loader takes no longer: behind a line that is silent for more, something
 /// else happened.
-const LONGEST_STEP: Nanos = Nanos(20_000_000_000);
+pub(super) const LONGEST_STEP: Nanos = Nanos(20_000_000_000);
 
 /// A silence that is longer is no count.
 const LONGEST_COUNT: Nanos = Nanos(60_000_000_000);
@@ -330,7 +330,7 @@ pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
 }
 
 /// Lines by which a loader says that it looks for devices.
-const PROBES: [(&str, &str); 9] = [
+const PROBES: [(&str, &str); 10] = [
     ("starting USB", "The boot loader searches for USB devices"),
     ("scanning bus", "The boot loader searches for USB devices"),
     (
@@ -355,7 +355,15 @@ const PROBES: [(&str, &str); 9] = [
         "The boot loader probes an empty card slot",
     ),
     ("SCSI:  Net:", "The boot loader searches for disks"),
+    // Written before the interfaces are brought up, and ended behind that.
+    (
+        "Net:   ",
+        "The boot loader initializes its network interfaces",
+    ),
 ];
+
+/// What a loader says behind `Net:` if it has no interface: what comes next is not its.
+const NO_NETWORK: &str = "No ethernet found";
 
 /// Lines of a loader that other rules time the silence after.
 const TIMED: [&str; 6] = [
@@ -370,7 +378,7 @@ const TIMED: [&str; 6] = [
 /// Whether another rule tells how long the loader said nothing after a line.
 pub(super) fn is_told(line: &str) -> bool {
     let probes = PROBES.iter().map(|p| p.0);
-    probes.chain(TIMED).any(|text| line.contains(text))
+    probes.chain(TIMED).any(|text| line.contains(text)) && !line.contains(NO_NETWORK)
 }
 
 /// Devices that a loader brings up.
@@ -381,11 +389,14 @@ pub(super) fn probes(view: &View<'_>) -> Vec<Found> {
     let mut by_what: Vec<(&str, Nanos, Vec<super::evidence::Evidence>)> = Vec::new();
     for (text, what) in PROBES {
         for line in view.said(text) {
-            if line.message.at.is_some_and(|at| at >= kernel) {
+            // A line may have the texts of two: the first counts.
+            let quote = view.quote(&line);
+            let known = by_what.iter().flat_map(|w| &w.2).any(|e| *e == quote);
+            let none = line.text.contains(NO_NETWORK);
+            if known || none || line.message.at.is_some_and(|at| at >= kernel) {
                 continue;
             }
             let time = view.silence_after(&line).unwrap_or_default();
-            let quote = view.quote(&line);
             match by_what.iter_mut().find(|(w, ..)| *w == what) {
                 Some((_, sum, evidence)) => {
                     *sum = *sum + time;
@@ -403,6 +414,7 @@ pub(super) fn probes(view: &View<'_>) -> Vec<Found> {
             evidence.truncate(super::evidence::SHOWN);
             Found::new()
                 .title(text::probe(what, time))
+                .why(text::PROBE_WHY)
                 .names(evidence.iter().flat_map(|e| subject(&e.text)))
                 .evidence(evidence)
                 .parts(time, 50, 95, 100)
@@ -474,40 +486,5 @@ pub(super) fn unpacks_slowly(view: &View<'_>) -> Option<Found> {
                 },
             ])
             .parts(took - allowed, 0, 60, 100),
-    )
-}
-
-/// The shortest second stage that leaving out is worth the work.
-const SECOND_STAGE: Nanos = Nanos::from_millis(100);
-
-/// The first stage could start the kernel itself.
-pub(super) fn falcon(view: &View<'_>) -> Option<Found> {
-    let mark = |wanted: &dyn Fn(&str) -> bool| {
-        view.record
-            .marks()
-            .iter()
-            .find(|m| wanted(view.record.name(m.name)))
-    };
-    let spl = mark(&|n| n == "U-Boot SPL" || n == "SPL" || n == "spl")?;
-    let proper = mark(&|n| n == "U-Boot" || n == "board_init_f" || n == "board_init_r")
-        .filter(|m| m.at >= spl.at)?;
-    let rows = &view.phases.phases;
-    let end = rows
-        .iter()
-        .find(|p| p.name > Phase::Loader)
-        .map(|p| p.start)
-        .filter(|at| *at > proper.at)?;
-    let time = end - proper.at;
-    if time < SECOND_STAGE {
-        return None;
-    }
-    Some(
-        Found::new()
-            .evidence([
-                view.evidence(text::SPL.to_owned(), spl.origin),
-                view.evidence(text::proper(time), proper.origin),
-            ])
-            .parts(time, 5, 50, 90)
-            .scope(Scope::Serial),
     )
 }

@@ -15,6 +15,7 @@ mod delays;
 mod devices;
 mod driver_source;
 mod evidence;
+mod falcon;
 mod filesystems;
 mod finding;
 mod found;

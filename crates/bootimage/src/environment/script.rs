@@ -3,6 +3,7 @@
 //! Source: U-Boot's `common/cli_hush.c` and `doc/usage/cmdline.rst`.
 
 use super::data::Data;
+use std::collections::BTreeSet;
 
 /// How a statement follows the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,21 +184,53 @@ fn walk(data: &Data, variable: &str, above: &mut Vec<String>, all: &mut Vec<Reac
     above.pop();
 }
 
+/// What a command changes of the environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Assigned<'a> {
+    Nothing,
+    /// This variable, and no other.
+    Variable(&'a str),
+    /// More, or what the command alone does not tell.
+    Unknown,
+}
+
+impl<'a> Assigned<'a> {
+    fn by(words: &'a [String]) -> Self {
+        let mut words = words.iter().map(String::as_str);
+        let variable = match (words.next(), words.next()) {
+            (Some("setenv"), name) => name,
+            (Some("env"), Some("set")) => words.next(),
+            (Some("env" | "editenv" | "askenv" | "source"), _) => return Self::Unknown,
+            _ => return Self::Nothing,
+        };
+        match variable {
+            // `setenv -f` has its name behind it.
+            Some(name) if !name.starts_with('-') => Self::Variable(name),
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// The script of a variable with the scripts that it runs in their place, if
 /// that means the same; and how many `run`s it saves. `None` if nothing can be
 /// put in place of anything.
 pub(super) fn flattened(data: &Data, variable: &str) -> Option<(String, usize)> {
     let all = reached(data, variable);
-    // A script that is changed on the way is another one when it runs.
-    let changes = all.iter().any(|r| {
+    if all.len() >= MOST || all.iter().any(|r| r.statement.is_control()) {
+        return None;
+    }
+    // A script that is changed on the way is another one when it runs, and `exit` ends
+    // the script that it stands in.
+    let scripts: BTreeSet<&str> = all.iter().map(|r| r.variable.as_str()).collect();
+    let moves = |r: &Reached| {
         let words = r.statement.words();
-        let first = words.first().map(String::as_str);
-        matches!(
-            first,
-            Some("setenv" | "editenv" | "askenv" | "env" | "source")
-        )
-    });
-    if changes || all.len() >= MOST || all.iter().any(|r| r.statement.is_control()) {
+        match Assigned::by(&words) {
+            Assigned::Nothing => words.first().is_some_and(|w| w == "exit"),
+            Assigned::Variable(name) => name.contains('$') || scripts.contains(name),
+            Assigned::Unknown => true,
+        }
+    };
+    if all.iter().any(moves) {
         return None;
     }
     let mut saved = 0;
@@ -311,7 +344,23 @@ mod tests {
             Some("echo 1; echo 2; b && c; bootm 1".into())
         );
         assert_eq!(flat("bootcmd=x && run one|one=y"), Some("x && y".into()));
+        // A variable that is not a script may be set on the way.
+        assert_eq!(
+            flat(
+                "bootcmd=run b0|b0=run a; setenv bootargs ${bootargs} y; nboot 70007fc0 k|\
+                 a=env set bootargs ${bootargs} x"
+            ),
+            Some(
+                "env set bootargs ${bootargs} x; setenv bootargs ${bootargs} y; \
+                 nboot 70007fc0 k"
+                    .into()
+            )
+        );
         for same in [
+            "bootcmd=setenv ${n} x; run a|a=y",
+            "bootcmd=setenv -f a x; run a|a=y",
+            "bootcmd=env default -a; run a|a=y",
+            "bootcmd=run a; z|a=x; exit",
             "bootcmd=x && run two|two=y; z",
             "bootcmd=run a b|a=1|b=2",
             "bootcmd=bootm 1",

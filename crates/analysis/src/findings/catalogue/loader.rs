@@ -4,7 +4,7 @@ use crate::findings::found::one;
 use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
-use crate::findings::{images, loader, root, waits};
+use crate::findings::{falcon, images, loader, root, waits};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -55,15 +55,15 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "falcon-mode",
         group: Group::Loader,
-        title: "SPL could start the kernel directly",
-        about: "SPL has already set up storage and memory. In falcon mode (CONFIG_SPL_OS_BOOT) it loads the kernel and the device tree itself, and U-Boot proper starts only on request. The kernel must still be loaded; the rest of U-Boot goes.",
-        model: "half of the time of U-Boot proper",
-        risk: "SPL must be built for it; a normal boot has no prompt and runs no scripts",
-        confidence: Confidence::Low,
-        needs: "a serial log or bootstage data with SPL and U-Boot",
+        title: "The first stage could start the kernel directly",
+        about: "The first stage has already set up storage and memory. In falcon mode SPL loads the kernel and the device tree itself, and U-Boot proper starts only on request. Build SPL with CONFIG_SPL_OS_BOOT, CONFIG_CMD_SPL and CONFIG_SPL_PAYLOAD_ARGS_ADDR; a board without a function `spl_start_uboot` needs one. For files on a card set CONFIG_SPL_FS_LOAD_KERNEL_NAME and CONFIG_SPL_FS_LOAD_ARGS_NAME. For raw sectors set CONFIG_SYS_MMCSD_RAW_MODE_KERNEL_SECTOR and CONFIG_SYS_MMCSD_RAW_MODE_ARGS_SECTOR. For NAND set CONFIG_SYS_NAND_SPL_KERNEL_OFFS and CONFIG_CMD_SPL_NAND_OFS. Then run `spl export fdt` at the prompt of U-Boot, and store the device tree that it makes at that place; the command line is in it. On RISC-V set CONFIG_SPL_LOAD_FIT_OPENSBI_OS_BOOT instead, and pack OpenSBI and the kernel into one FIT image with external data. AT91Bootstrap loads a kernel with CONFIG_LOAD_LINUX; CONFIG_LINUX_KERNEL_ARG_STRING is the command line.",
+        model: "measured: the second stage up to the kernel, less a wait for a key, and less the loading of the kernel as its lines or stages show it. At least: the first stage loads at half that rate. At most: it also saves reading U-Boot. Where the loading is not shown, it is modeled from the size of the image, or 8 MiB, at 20 MB/s, and the least is 0",
+        risk: "another build of the first stage; a normal boot has no prompt and runs no scripts; if the first stage leaves the caches off, it loads more slowly",
+        confidence: Confidence::Medium,
+        needs: "a serial log with time stamps, or bootstage data, with both stages",
         treatment: None,
-        watch: &[],
-        find: |v: &View<'_>| one(loader::falcon(v)),
+        watch: falcon::WATCH,
+        find: |v: &View<'_>| one(falcon::falcon(v)),
     },
     Rule {
         id: "fit-hashes",
@@ -143,7 +143,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "loader-probes",
         group: Group::Loader,
         title: "The boot loader initializes devices that it does not boot from",
-        about: "If nothing boots from these devices, remove them from `bootcmd`, `preboot` and `boot_targets`.",
+        about: "If nothing boots from these devices, remove them from `bootcmd`, `preboot` and `boot_targets`. U-Boot initializes some devices in any case; a U-Boot without their drivers does not. Switch off in its configuration, as far as this product allows: CONFIG_USE_PREBOOT, CONFIG_USB, CONFIG_PCI, CONFIG_NVME_PCI, CONFIG_AHCI, CONFIG_SCSI, CONFIG_VIDEO, CONFIG_TPM, CONFIG_EFI_LOADER, CONFIG_BOOTSTD and CONFIG_DISTRO_DEFAULTS. Set CONFIG_NO_NET, and CONFIG_BOOTDELAY to -2. `experiments/loader/config/lean.config` in the source of Firstlight is such a configuration.",
         model: "measured: the time this boot spent on it",
         risk: "the loader can no longer boot from these devices",
         confidence: Confidence::High,
@@ -159,6 +159,7 @@ pub(super) const RULES: &[Rule] = &[
             "scanning usb",
             "MMC: no card present",
             "SCSI:  Net:",
+            "Net:   ",
         ],
         find: |v: &View<'_>| loader::probes(v),
     },
@@ -166,8 +167,8 @@ pub(super) const RULES: &[Rule] = &[
         id: "loader-script",
         group: Group::Loader,
         title: "The boot loader's script takes many steps",
-        about: "Every nested script and every boot target that is tried in vain costs a little time. Shorten the script to what this product boots.",
-        model: "rule of thumb",
+        about: "Every boot target that is tried in vain costs time. Shorten the script to what this product boots. Nested scripts alone cost little. In U-Boot at 500 MIPS, one script of the same commands saved nothing, variables that were set beforehand saved 0.3 ms, and a script without tests and loops 2.1 ms.",
+        model: "rule of thumb; for `bootcmd` 0.3 ms, as measured in U-Boot, up to the 56 ms that were published",
         risk: "the scripts no longer choose what to boot",
         confidence: Confidence::Low,
         needs: "a U-Boot environment (`--image`)",

@@ -6,8 +6,6 @@ pub(in crate::findings) const SURPLUS: &str = "The boot loader reads more than t
 
 pub(in crate::findings) const SURPLUS_OF: &str = "The boot loader reads more than its images";
 
-pub(in crate::findings) const SPL: &str = "SPL starts";
-
 pub(in crate::findings) fn countdown(time: impl Display) -> String {
     format!("The boot loader waits {time} for a key")
 }
@@ -53,6 +51,10 @@ pub(in crate::findings) fn chatter_why(
     )
 }
 
+pub(in crate::findings) const PROBE_WHY: &str = "If nothing boots from these devices, remove \
+    them from `bootcmd`, `preboot` and `boot_targets`, or build U-Boot without their drivers. The \
+    page of this finding lists the options of the build.";
+
 pub(in crate::findings) fn probe(what: impl Display, time: impl Display) -> String {
     format!("{what} before the kernel starts: {time}")
 }
@@ -80,8 +82,4 @@ pub(in crate::findings) fn took(took: impl Display) -> String {
 
 pub(in crate::findings) fn work(work: impl Display) -> String {
     format!("{work} instructions, from the count per byte")
-}
-
-pub(in crate::findings) fn proper(time: impl Display) -> String {
-    format!("U-Boot proper takes {time}")
 }
