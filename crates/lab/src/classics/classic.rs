@@ -1,5 +1,6 @@
 //! A published result, and how it is run here.
 
+use super::run::RESET;
 use crate::artifacts::Form;
 use crate::experiment::{Experiment, Loader, Platform};
 use crate::tools::find;
@@ -41,10 +42,13 @@ pub struct Value {
     /// The case or variant whose figure is taken away from it.
     pub minus: Option<String>,
     /// The mark that it begins at; `kernel`: the start of the kernel's clock,
-    /// `reset`: that of the board.
+    /// `reset`: that of the board, `loaded`: the same, when the kernel is in memory.
     pub from: String,
-    /// The mark that it ends at.
+    /// The mark that it ends at; `loaded` and `kernel`: as above.
     pub to: String,
+    /// The rate at which its kernel image is loaded, in bytes a second, instead of that
+    /// of all figures.
+    pub load_bytes_per_s: Option<u64>,
     /// Which value begins the group whose ratios this one is in.
     pub baseline: usize,
     /// In which way the published figure is not of the same thing, in a clause.
@@ -93,7 +97,7 @@ pub enum Method {
         /// of the serial line, in bits a second, ten to the byte.
         uart_baud: Option<u32>,
         /// What is added to times from reset: the kernel image at this many bytes
-        /// a second.
+        /// a second, unless a figure says otherwise.
         load_bytes_per_s: Option<u64>,
     },
     /// Each case is a variant; its figure is first light, from reset.
@@ -101,17 +105,28 @@ pub enum Method {
 }
 
 impl Classic {
-    /// What its figures rest on.
+    /// What a figure of it rests on.
     #[must_use]
-    pub fn basis(&self) -> Basis {
+    pub fn basis(&self, value: &Value) -> Basis {
+        let added = match &self.method {
+            Method::Workload { uart_baud, .. } => {
+                uart_baud.is_some() || (value.from == RESET && self.load_rate(value).is_some())
+            }
+            Method::Experiment(_) => false,
+        };
+        match added && value.count.is_none() {
+            true => Basis::Modeled,
+            false => Basis::Measured,
+        }
+    }
+
+    /// The rate at which the kernel image of a figure is loaded, in bytes a second.
+    pub(super) fn load_rate(&self, value: &Value) -> Option<u64> {
         match &self.method {
             Method::Workload {
-                uart_baud: None,
-                load_bytes_per_s: None,
-                ..
-            }
-            | Method::Experiment(_) => Basis::Measured,
-            Method::Workload { .. } => Basis::Modeled,
+                load_bytes_per_s, ..
+            } => value.load_bytes_per_s.or(*load_bytes_per_s),
+            Method::Experiment(_) => None,
         }
     }
 

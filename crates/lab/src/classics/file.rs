@@ -54,6 +54,7 @@ struct ValueFile {
     baseline: bool,
     /// What is not the same as in the published measurement.
     partial: Option<String>,
+    load_bytes_per_s: Option<u64>,
 }
 
 impl ValueFile {
@@ -204,6 +205,7 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
             to: v.to,
             baseline,
             partial: v.partial,
+            load_bytes_per_s: v.load_bytes_per_s,
         }
     });
     Ok(Classic {
