@@ -1,11 +1,20 @@
 //! A published result, and how it is run here.
 
-use super::run::RESET;
 use crate::artifacts::Form;
 use crate::experiment::{Experiment, Loader, Platform};
 use crate::tools::find;
 use crate::workload::{self, Workload};
 use std::path::Path;
+
+/// What a figure begins with that begins with the reset of the board, before its kernel is
+/// loaded.
+pub(super) const RESET: &str = "reset";
+
+/// The kernel is in memory: the emulator has it there at reset.
+pub(super) const LOADED: &str = "loaded";
+
+/// The start of the kernel's clock.
+pub(super) const KERNEL: &str = "kernel";
 
 /// One published result. The views have a type of their own for it, because they may
 /// not know the lab.

@@ -1,7 +1,6 @@
 //! The shape of a classic's file.
 
-use super::classic::{Classic, Count, Method, Value};
-use super::run::RESET;
+use super::classic::{Classic, Count, Method, RESET, Value};
 use crate::artifacts::{Form, KernelConfig, Tree};
 use crate::error::LabError;
 use crate::experiment::Experiment;

@@ -1,6 +1,6 @@
 //! Running a classic: each case once, in exact time.
 
-use super::classic::{Basis, Classic, Method, Value};
+use super::classic::{Basis, Classic, KERNEL, LOADED, Method, RESET, Value};
 use crate::artifacts::{Cache, hash_bytes};
 use crate::capture;
 use crate::emulator::Qemu;
@@ -98,16 +98,6 @@ impl Given {
         times.get(times.len() / 2).copied()
     }
 }
-
-/// What a figure begins with that begins with the reset of the board, before its kernel is
-/// loaded.
-pub(super) const RESET: &str = "reset";
-
-/// The kernel is in memory: the emulator has it there at reset.
-const LOADED: &str = "loaded";
-
-/// The start of the kernel's clock.
-const KERNEL: &str = "kernel";
 
 /// The rate of the counter that a mark on `arm9` carries.
 const COUNTER_HZ: u128 = 24_000_000;
