@@ -16,6 +16,7 @@ mod plain;
 mod plan;
 mod squashfs;
 mod xfs;
+mod xfs_log;
 
 pub use crate::Error;
 pub use plan::{Access, Cost, Device, LAB, Plan, Processor, Step};

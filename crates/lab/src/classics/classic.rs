@@ -6,6 +6,16 @@ use crate::tools::find;
 use crate::workload::{self, Workload};
 use std::path::Path;
 
+/// What a figure begins with that begins with the reset of the board, before its kernel is
+/// loaded.
+pub(super) const RESET: &str = "reset";
+
+/// The kernel is in memory: the emulator has it there at reset.
+pub(super) const LOADED: &str = "loaded";
+
+/// The start of the kernel's clock.
+pub(super) const KERNEL: &str = "kernel";
+
 /// One published result. The views have a type of their own for it, because they may
 /// not know the lab.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,10 +51,13 @@ pub struct Value {
     /// The case or variant whose figure is taken away from it.
     pub minus: Option<String>,
     /// The mark that it begins at; `kernel`: the start of the kernel's clock,
-    /// `reset`: that of the board.
+    /// `reset`: that of the board, `loaded`: the same, when the kernel is in memory.
     pub from: String,
-    /// The mark that it ends at.
+    /// The mark that it ends at; `loaded` and `kernel`: as above.
     pub to: String,
+    /// The rate at which its kernel image is loaded, in bytes a second, instead of that
+    /// of all figures.
+    pub load_bytes_per_s: Option<u64>,
     /// Which value begins the group whose ratios this one is in.
     pub baseline: usize,
     /// In which way the published figure is not of the same thing, in a clause.
@@ -93,7 +106,7 @@ pub enum Method {
         /// of the serial line, in bits a second, ten to the byte.
         uart_baud: Option<u32>,
         /// What is added to times from reset: the kernel image at this many bytes
-        /// a second.
+        /// a second, unless a figure says otherwise.
         load_bytes_per_s: Option<u64>,
     },
     /// Each case is a variant; its figure is first light, from reset.
@@ -101,17 +114,28 @@ pub enum Method {
 }
 
 impl Classic {
-    /// What its figures rest on.
+    /// What a figure of it rests on.
     #[must_use]
-    pub fn basis(&self) -> Basis {
+    pub fn basis(&self, value: &Value) -> Basis {
+        let added = match &self.method {
+            Method::Workload { uart_baud, .. } => {
+                uart_baud.is_some() || (value.from == RESET && self.load_rate(value).is_some())
+            }
+            Method::Experiment(_) => false,
+        };
+        match added && value.count.is_none() {
+            true => Basis::Modeled,
+            false => Basis::Measured,
+        }
+    }
+
+    /// The rate at which the kernel image of a figure is loaded, in bytes a second.
+    pub(super) fn load_rate(&self, value: &Value) -> Option<u64> {
         match &self.method {
             Method::Workload {
-                uart_baud: None,
-                load_bytes_per_s: None,
-                ..
-            }
-            | Method::Experiment(_) => Basis::Measured,
-            Method::Workload { .. } => Basis::Modeled,
+                load_bytes_per_s, ..
+            } => value.load_bytes_per_s.or(*load_bytes_per_s),
+            Method::Experiment(_) => None,
         }
     }
 

@@ -1,7 +1,6 @@
 //! The shape of a classic's file.
 
-use super::classic::{Classic, Count, Method, Value};
-use super::run::RESET;
+use super::classic::{Classic, Count, Method, RESET, Value};
 use crate::artifacts::{Form, KernelConfig, Tree};
 use crate::error::LabError;
 use crate::experiment::Experiment;
@@ -54,6 +53,7 @@ struct ValueFile {
     baseline: bool,
     /// What is not the same as in the published measurement.
     partial: Option<String>,
+    load_bytes_per_s: Option<u64>,
 }
 
 impl ValueFile {
@@ -204,6 +204,7 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
             to: v.to,
             baseline,
             partial: v.partial,
+            load_bytes_per_s: v.load_bytes_per_s,
         }
     });
     Ok(Classic {

@@ -1,6 +1,6 @@
 //! Running a classic: each case once, in exact time.
 
-use super::classic::{Basis, Classic, Method, Value};
+use super::classic::{Basis, Classic, KERNEL, LOADED, Method, RESET, Value};
 use crate::artifacts::{Cache, hash_bytes};
 use crate::capture;
 use crate::emulator::Qemu;
@@ -99,9 +99,6 @@ impl Given {
     }
 }
 
-/// What a figure begins with that begins with the reset of the board.
-pub(super) const RESET: &str = "reset";
-
 /// The rate of the counter that a mark on `arm9` carries.
 const COUNTER_HZ: u128 = 24_000_000;
 
@@ -131,7 +128,7 @@ pub fn run(
             for (name, workload) in cases {
                 let folder = out.join("cases").join(name);
                 let case = run_case(name, workload, &cache, &folder, say)?;
-                report.machine = case.machine;
+                add_machine(&mut report.machine, &case.machine);
                 if let Some(why) = case.failure {
                     report.failures.push(format!("{name}: {why}"));
                 }
@@ -162,7 +159,7 @@ pub fn run(
             }),
             published_ratio: None,
             measured_ratio: None,
-            basis: classic.basis(),
+            basis: classic.basis(value),
             partial: value.partial.clone(),
         });
     }
@@ -175,6 +172,16 @@ pub fn run(
         value.measured_ratio = ratio(measured, first_measured);
     }
     Ok(report)
+}
+
+/// Adds the machine of a case to those of the others, once.
+fn add_machine(all: &mut String, machine: &str) {
+    if all.is_empty() {
+        machine.clone_into(all);
+    } else if !all.split("; ").any(|known| known == machine) {
+        all.push_str("; ");
+        all.push_str(machine);
+    }
 }
 
 impl ReportValue {
@@ -227,20 +234,21 @@ fn figure(classic: &Classic, value: &Value, given: &BTreeMap<String, Given>) -> 
         let case = given.get(name)?;
         match &classic.method {
             Method::Experiment(_) => case.between(&value.from, &value.to),
-            Method::Workload {
-                uart_baud,
-                load_bytes_per_s,
-                ..
-            } => {
+            Method::Workload { uart_baud, .. } => {
+                let rate = classic.load_rate(value).filter(|_| value.from == RESET);
+                let loading = match rate {
+                    Some(rate) => Some(part(u128::from(case.kernel_bytes), u128::from(rate))?),
+                    None => None,
+                };
+                if value.to == LOADED {
+                    return loading;
+                }
                 let mut ns = between(&case.marks, &value.from, &value.to)?;
                 if let Some(baud) = uart_baud {
                     let bytes = bytes_between(&case.marks, &value.from, &value.to)?;
                     ns += part(u128::from(bytes) * 10, u128::from(*baud))?;
                 }
-                if let Some(rate) = load_bytes_per_s {
-                    ns += part(u128::from(case.kernel_bytes), u128::from(*rate))?;
-                }
-                Some(ns)
+                Some(ns + loading.unwrap_or(0))
             }
         }
     };
@@ -259,10 +267,16 @@ fn part(count: u128, rate: u128) -> Option<i64> {
 /// The time between two marks.
 fn between(marks: &[Mark], from: &str, to: &str) -> Option<i64> {
     let named = |name: &str| find(marks, name);
+    let since_reset = |mark: &Mark| part(u128::from(mark.counter?), COUNTER_HZ);
+    if to == KERNEL && [RESET, LOADED].contains(&from) {
+        // A mark that has both clocks says when the second one started.
+        let both = marks.iter().find(|m| m.counter.is_some())?;
+        return since_reset(both)?.checked_sub(i64::try_from(both.at_ns).ok()?);
+    }
     let end = named(to)?;
     match from {
-        "kernel" => i64::try_from(end.at_ns).ok(),
-        RESET => part(u128::from(end.counter?), COUNTER_HZ),
+        KERNEL => i64::try_from(end.at_ns).ok(),
+        RESET | LOADED => since_reset(end),
         from => i64::try_from(end.at_ns.checked_sub(named(from)?.at_ns)?).ok(),
     }
 }
@@ -285,7 +299,7 @@ fn bytes_between(marks: &[Mark], from: &str, to: &str) -> Option<u64> {
     let named = |name: &str| find(marks, name);
     let end = named(to)?.console_bytes;
     match from {
-        "kernel" | RESET => Some(end),
+        KERNEL | RESET | LOADED => Some(end),
         from => end.checked_sub(named(from)?.console_bytes),
     }
 }
@@ -389,14 +403,14 @@ fn run_variants(
 
 #[cfg(test)]
 mod tests {
-    use super::{between, bytes_between, number, part, ratio};
-    use crate::workload::marks;
+    use super::{add_machine, between, bytes_between, number, part, ratio};
+    use crate::workload::marks as marks_of;
 
     #[test]
     fn a_count_is_the_number_behind_a_mark() {
         let console = b"[    1.0] x\n[    1.500001] firstlight-mark pieces 17\n\
                         [    2.000001] firstlight-mark none\n[    2.000002] firstlight-mark odd inf\n";
-        let marks = marks(console);
+        let marks = marks_of(console);
         assert_eq!(number(&marks, "pieces"), Some(17.0));
         for name in ["none", "odd", "absent"] {
             assert_eq!(number(&marks, name), None, "{name}");
@@ -406,14 +420,28 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_is_named_once() {
+        let mut all = String::new();
+        for machine in ["fast, 1 MiB", "slow, 1 MiB", "fast, 1 MiB"] {
+            add_machine(&mut all, machine);
+        }
+        assert_eq!(all, "fast, 1 MiB; slow, 1 MiB");
+    }
+
+    #[test]
     fn figures_are_what_lies_between_marks() {
         let console = b"[    1.000000] x\n[    2.000000] firstlight-mark begin\nabc\n\
                         [    5.000000] firstlight-mark done 0x2dc6c00\n";
-        let marks = marks(console);
+        let marks = marks_of(console);
         assert_eq!(between(&marks, "begin", "done"), Some(3_000_000_000));
         assert_eq!(between(&marks, "kernel", "done"), Some(5_000_000_000));
         // 48,000,000 ticks of 24 MHz.
         assert_eq!(between(&marks, "reset", "done"), Some(2_000_000_000));
+        assert_eq!(between(&marks, "loaded", "done"), Some(2_000_000_000));
+        let both = marks_of(b"[    0.500000] firstlight-mark done 0x2dc6c00\n");
+        assert_eq!(between(&both, "loaded", "kernel"), Some(1_500_000_000));
+        assert_eq!(between(&both, "reset", "kernel"), Some(1_500_000_000));
+        assert_eq!(between(&both, "done", "kernel"), None);
         assert_eq!(between(&marks, "done", "begin"), None);
         assert_eq!(between(&marks, "begin", "never"), None);
         assert_eq!(bytes_between(&marks, "begin", "done"), Some(41));
