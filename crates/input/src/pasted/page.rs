@@ -88,7 +88,7 @@ fn texts(page: &[u8]) -> (Vec<Block>, Vec<Block>) {
             continue;
         };
         at = here + length;
-        let is = |names: &[&[u8]]| names.iter().any(|n| *n == name.as_slice());
+        let is = |names: &[&[u8]]| names.contains(&name.as_slice());
         if is(&UNSHOWN) {
             at = close(page, at, &name).end;
         } else if is(&BLOCKS) {
@@ -192,7 +192,7 @@ fn text(mut content: &[u8], is_raw: bool) -> Vec<u8> {
             content = behind;
         } else if let Some((name, length)) = tag(rest).filter(|_| !is_raw) {
             content = rest.get(length..).unwrap_or_default();
-            let ends_line = LINES.iter().any(|n| *n == name.as_slice());
+            let ends_line = LINES.contains(&name.as_slice());
             // A page in which lines end as well is not shown with empty ones between them.
             let is_ended = content.starts_with(b"\n") || content.starts_with(b"\r\n");
             let is_empty = text.last().is_none_or(|b| *b == b'\n') && name != b"br";
