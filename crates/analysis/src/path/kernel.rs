@@ -88,12 +88,7 @@ fn stages(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) 
 fn modules(all: &mut Activities<'_>, phase: &PhaseRow, last: Option<NodeId>) -> Option<NodeId> {
     let record = all.record;
     let by_first = |s: &Span| s.track.is_some_and(|t| record.name(t) == FIRST_TASK);
-    let calls = record.spans().iter();
-    let calls = calls.filter(|s| s.kind == SpanKind::Initcall && by_first(s));
-    let calls = calls.filter_map(|s| Some((s.start?, s.end?, s)));
-    let calls: Vec<_> = calls
-        .filter(|(start, end, _)| *start >= phase.start && *end <= phase.end)
-        .collect();
+    let calls: Vec<_> = initcalls(record, phase).filter(|c| by_first(c.2)).collect();
     if calls.is_empty() || !phase.stages.is_empty() {
         return stages(all, phase, last);
     }
@@ -127,14 +122,25 @@ fn modules(all: &mut Activities<'_>, phase: &PhaseRow, last: Option<NodeId>) -> 
     all.fill(last, phase.end, PathKind::Phase, phase.name.as_str())
 }
 
+/// The initcalls that lie within a phase as a whole: start, end, and what is known of each.
+fn initcalls<'r>(
+    record: &'r Record,
+    phase: &PhaseRow,
+) -> impl Iterator<Item = (Nanos, Nanos, &'r Span)> {
+    let (from, to) = (phase.start, phase.end);
+    let calls = record
+        .spans()
+        .iter()
+        .filter(|s| s.kind == SpanKind::Initcall);
+    let calls = calls.filter_map(|s| Some((s.start?, s.end?, s)));
+    calls.filter(move |(start, end, _)| *start >= from && *end <= to)
+}
+
 /// The kernel's own sequence of initcalls. Calls of modules, and those that
 /// run aside of it, are not waited for.
 fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -> Option<NodeId> {
     let record = all.record;
-    let calls = record.spans().iter();
-    let calls = calls.filter(|s| s.kind == SpanKind::Initcall && is_main(record, s));
-    let calls = calls.filter_map(|s| Some((s.start?, s.end?, s)));
-    let calls = calls.filter(|(start, end, _)| *start >= phase.start && *end <= phase.end);
+    let calls = initcalls(record, phase).filter(|c| is_main(record, c.2));
     let mut probes = probes(record, phase).into_iter().peekable();
     let mut before = "the kernel, before its first initcall".to_owned();
     let mut begun = phase.start;
@@ -205,7 +211,7 @@ fn before_calls(
 /// the log says whose it is.
 fn is_main(record: &Record, span: &Span) -> bool {
     let track = span.track.map(|t| record.name(t));
-    matches!(track, Some("task 0" | "task 1") | None)
+    matches!(track, Some("task 0" | FIRST_TASK) | None)
 }
 
 /// The longer probes of a phase that an initcall of the main sequence can have done,

@@ -6,7 +6,7 @@ use record::{Nanos, Record};
 /// The last stage: units, which have names of their own.
 pub const UNIT_STAGE: &str = "units";
 
-/// The first stage: the program is loaded and linked, and mounts what it needs.
+/// The first stage: systemd is loaded and linked, and mounts the file systems that it needs.
 const FIRST: &str = "start";
 
 /// The stages behind it, and the marks that begin them: the manager's properties that

@@ -5,14 +5,12 @@
 //! too. What replaying a log asks for is in `xfs_log`.
 
 use super::plan::{Plan, Step};
-use super::xfs_log::{self, RECORD_MAGIC};
+use super::xfs_log::{self, BASIC, RECORD_MAGIC, REQUEST};
 use crate::Error;
 use rawimage::bytes::{be16, be32, be64};
 use rawimage::{MountState as State, Part};
 use std::collections::BTreeSet;
 
-/// The log's unit, bytes.
-const BASIC: u64 = 512;
 /// The most that can be under way to the log, in units: 8 buffers of 256 KiB
 /// (`XLOG_TOTAL_REC_SHIFT`), and one of them.
 const UNDER_WAY: u64 = 4096;
@@ -20,8 +18,6 @@ const RECORD: u64 = 512;
 /// The operation that ends a log in which nothing is to be replayed
 /// (`XLOG_UNMOUNT_TRANS`).
 const UNMOUNT: u8 = 0x20;
-/// So much is moved by one request, as the lab sets it (`max_sectors_kb`).
-const REQUEST: u64 = 512 << 10;
 /// More allocation groups than this are not looked at one by one.
 const MOST_GROUPS: u32 = 65_536;
 
@@ -115,6 +111,12 @@ pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     Ok(plan)
 }
 
+/// By how many units the kernel goes through so many: twice the largest power of two that
+/// divides their number, so that an odd number is taken two by two.
+fn piece(count: u64) -> u64 {
+    2 << count.trailing_zeros().min(20)
+}
+
 struct Log<'v, 'p> {
     plan: &'p mut Plan,
     replay: xfs_log::Log<'v>,
@@ -147,15 +149,13 @@ impl Log<'_, '_> {
         Ok(high)
     }
 
-    /// Reads so many cycles that a later one is sure to be seen (`xlog_find_verify_cycle`):
-    /// by twice the largest power of two that the number of units can be divided by, so
-    /// that an odd number is read two by two.
+    /// Reads so many cycles that a later one is sure to be seen (`xlog_find_verify_cycle`).
     fn cycles(&mut self, from: u64, to: u64) {
         let count = to.saturating_sub(from);
         if count == 0 {
             return;
         }
-        let piece = 2_u64 << count.trailing_zeros().min(20);
+        let piece = piece(count);
         let mut unit = from;
         while unit < to {
             let next = unit.saturating_add(piece).min(to);
@@ -170,7 +170,7 @@ impl Log<'_, '_> {
         if count == 0 {
             return;
         }
-        let piece = 2_u64 << count.trailing_zeros().min(20);
+        let piece = piece(count);
         let mut done = 0;
         while done < count {
             let end = (done + piece).min(count);

@@ -14,7 +14,7 @@ use rawimage::bytes::{be32, be64, le16, le32, le64};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The log's unit, bytes.
-const BASIC: u64 = 512;
+pub(super) const BASIC: u64 = 512;
 /// A record of the log begins with it.
 pub(super) const RECORD_MAGIC: u32 = 0xfeed_babe;
 /// A header of so many bytes stands for a record of up to so many
@@ -25,7 +25,7 @@ const UNDER_WAY: u32 = 8;
 /// So many items of a transaction are read ahead (`XLOG_RECOVER_COMMIT_QUEUE_MAX`).
 const AHEAD: usize = 100;
 /// One request moves no more, as the lab sets it (`max_sectors_kb`).
-const REQUEST: u64 = 512 << 10;
+pub(super) const REQUEST: u64 = 512 << 10;
 /// Longer logs are not followed: 2 GiB, the most that xfs makes.
 const MOST_UNITS: u64 = 4 << 20;
 
@@ -88,8 +88,8 @@ enum Change {
     Buffer(Place),
     Cancelled(Place),
     Inode(Place),
-    /// Inodes that are made anew, without being read, and by how many bytes they are
-    /// written.
+    /// New inodes, which are not read before, and how many bytes one request writes of
+    /// them.
     New(Place, u64),
 }
 
@@ -166,6 +166,17 @@ impl Log<'_> {
         Ok(Some(found))
     }
 
+    /// Where the replay begins, the units of a header, and the records from there to the
+    /// head; `None`: the log is not as it should be.
+    fn all(&self) -> Result<Option<(u64, u64, Vec<Record>)>, Error> {
+        let Some(tail) = self.tail()? else {
+            return Ok(None);
+        };
+        let header = self.header_units(tail)?;
+        let records = self.records(tail, header)?;
+        Ok(records.map(|records| (tail, header, records)))
+    }
+
     /// Reads `count` units; twice, where the log ends in between.
     fn read(&self, unit: u64, count: u64, plan: &mut Plan) {
         let unit = unit % self.units;
@@ -196,11 +207,7 @@ impl Log<'_> {
     /// Adds the check of the records before anything is carried out
     /// (`xlog_verify_head`). Whether they are all there.
     pub(super) fn check(&self, plan: &mut Plan) -> Result<bool, Error> {
-        let Some(tail) = self.tail()? else {
-            return Ok(false);
-        };
-        let header = self.header_units(tail)?;
-        let Some(records) = self.records(tail, header)? else {
+        let Some((tail, header, records)) = self.all()? else {
             return Ok(false);
         };
         // Backwards, unit by unit, over the last records.
@@ -225,11 +232,7 @@ impl Log<'_> {
     /// Adds the two passes of the replay, and gives the places that were read or made by
     /// it. `None`: the log is not as it should be.
     pub(super) fn replay(&self, plan: &mut Plan) -> Result<Option<BTreeSet<u64>>, Error> {
-        let Some(tail) = self.tail()? else {
-            return Ok(None);
-        };
-        let header = self.header_units(tail)?;
-        let Some(records) = self.records(tail, header)? else {
+        let Some((_, header, records)) = self.all()? else {
             return Ok(None);
         };
         self.pass(&records, header, plan);

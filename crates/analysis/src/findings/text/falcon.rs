@@ -15,6 +15,14 @@ pub(in crate::findings) fn title(first: &str, second: &str, time: impl Display) 
     format!("{first} could start the kernel directly, without {time} of {second}")
 }
 
+/// How both explanations begin.
+fn only(first: &str, second: &str, time: impl Display) -> String {
+    format!(
+        "{second} takes {time} until the kernel starts. If {first} loads the kernel and its \
+         device tree itself, only"
+    )
+}
+
 pub(in crate::findings) fn measured(
     first: &str,
     second: &str,
@@ -22,8 +30,8 @@ pub(in crate::findings) fn measured(
     stays: impl Display,
 ) -> String {
     format!(
-        "{second} takes {time} until the kernel starts. If {first} loads the kernel and its \
-         device tree itself, only the {stays} of loading them remain."
+        "{} the {stays} of loading them remain.",
+        only(first, second, time)
     )
 }
 
@@ -34,9 +42,8 @@ pub(in crate::findings) fn modelled(
     stays: impl Display,
 ) -> String {
     format!(
-        "{second} takes {time} until the kernel starts. If {first} loads the kernel and its \
-         device tree itself, only the loading remains. This boot does not show how long that \
-         takes; {stays} is assumed."
+        "{} the loading remains. This boot does not show how long that takes; {stays} is assumed.",
+        only(first, second, time)
     )
 }
 
