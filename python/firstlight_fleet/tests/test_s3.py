@@ -11,7 +11,7 @@ from pathlib import Path
 
 import logs
 import pytest
-from conftest import answer
+from conftest import answer, sentence
 from test_ingest import whole
 
 pytest.importorskip("moto", reason="moto is not installed")
@@ -72,3 +72,33 @@ def test_writers_at_once_on_s3_and_every_answer(
         assert there == here, words
     answer("compact", store)
     whole(store, row["n"])
+
+
+def test_boots_are_read_from_a_prefix_of_objects(
+    bucket: str, stored: Path, logs_folder: Path, tmp_path: Path
+) -> None:
+    files = sorted(path for path in logs_folder.rglob("*") if path.is_file())
+    endpoint = os.environ["AWS_ENDPOINT_URL"]
+    for path in files:
+        key = f"field/{path.relative_to(logs_folder)}"
+        request = urllib.request.Request(
+            f"{endpoint}/fleet/{key}",
+            data=path.read_bytes(),
+            headers={"Content-Type": "application/octet-stream"},
+            method="PUT",
+        )
+        urllib.request.urlopen(request, timeout=30).close()
+    labels = logs.label_map(tmp_path / "map.csv")
+    store = tmp_path / "store"
+    done = answer("ingest", store, f"{bucket}/field/", "--map", labels)
+    (row,) = answer("sql", stored, "select count(*) as n from boots")["rows"]
+    assert done["stored"] == row["n"]
+    query = "select boot_id, release, board, first_light_ns from boots order by boot_id"
+    assert answer("sql", store, query)["rows"] == answer("sql", stored, query)["rows"]
+    (row,) = answer("sql", store, "select min(source) as s from boots")["rows"]
+    assert row["s"].startswith(f"{bucket}/field/")
+    # One object, and one that is not there.
+    one = next(path for path in files if path.name.startswith("dmesg"))
+    again = answer("ingest", store, f"{bucket}/field/{one.relative_to(logs_folder)}")
+    assert again["stored"] + again["known"] + again["quarantined"] == 1
+    assert "no object has this name" in sentence("ingest", store, f"{bucket}/field/no-such-log")

@@ -130,3 +130,25 @@ def test_every_question_gives_the_same_rows_on_spark(
             assert _rounded(there) == _rounded(expected), name
     finally:
         spark.stop()
+
+
+def test_executors_read_boots(
+    master: str,
+    stored: Path,
+    logs_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from firstlight_fleet import pieces
+
+    jars = ",".join(str(jar) for jar in sorted(Path(JARS).glob("*.jar")))
+    monkeypatch.setenv("FIRSTLIGHT_DELTA_JARS", jars)
+    # More pieces than workers.
+    monkeypatch.setattr(pieces, "PIECE_FILES", 50)
+    labels = logs.label_map(tmp_path / "map.csv")
+    store = tmp_path / "store"
+    words = ["ingest", store, logs_folder, "--map", labels, "--engine", master]
+    (row,) = answer("sql", stored, "select count(*) as n from boots")["rows"]
+    assert answer(*words)["stored"] == row["n"]
+    query = "select boot_id, release, board, first_light_ns, item_count from boots order by boot_id"
+    assert answer("sql", store, query)["rows"] == answer("sql", stored, query)["rows"]

@@ -32,7 +32,15 @@ _BUCKET = f"cast(floor(ln(greatest({{0}}, 1)) / ln({WIDTH})) as bigint)"
 class Batch:
     """The boots of a pair of tables, labeled, each once."""
 
-    def __init__(self, boots_file: Path, items_file: Path, labels: Labels, redact: bool):
+    def __init__(
+        self,
+        boots_file: Path,
+        items_file: Path,
+        labels: Labels,
+        redact: bool,
+        within: str | None = None,
+    ):
+        """`within` is the folder or URL that the sources in the tables are below."""
         boots = pq.read_table(boots_file)
         version = (boots.schema.metadata or {}).get(b"firstlight.schema") or (
             pq.read_metadata(boots_file).metadata or {}
@@ -43,7 +51,11 @@ class Batch:
                 f"{ROWS_VERSION}; install versions of firstlight and firstlight-fleet that match"
             )
         self.repeated = 0
-        self.boots = self._labeled(boots.to_pylist(), labels, redact)
+        rows = boots.to_pylist()
+        if within is not None:
+            for row in rows:
+                row["source"] = f"{within}/{(row['source'] or '').removeprefix('./')}"
+        self.boots = self._labeled(rows, labels, redact)
         self.items_file = items_file
         self.redact = redact
 

@@ -42,6 +42,10 @@ def main() -> None:
     sys.exit(2)
 
 
+#: How the name of a Spark master begins.
+_SPARK = ("spark://", "local")
+
+
 def run(arguments: list[str]) -> int:
     """Parses the command line and runs the command."""
     args = _parser().parse_args(arguments)
@@ -89,7 +93,8 @@ def _parser() -> argparse.ArgumentParser:
 
     ingest = command("ingest", "Read boots and store them, each once", _ingest)
     ingest.add_argument("inputs", nargs="+", metavar="INPUT", help="captures, logs, folders, "
-                        "archives; - is a list of paths on standard input")
+                        "archives, or prefixes of an object store (s3://BUCKET/PREFIX); - is a "
+                        "list of paths on standard input")
     ingest.add_argument("--release", help="release of these boots")
     ingest.add_argument("--board", help="board of these boots [default: as the log says]")
     ingest.add_argument("--product", help="product of these boots [default: default]")
@@ -101,6 +106,8 @@ def _parser() -> argparse.ArgumentParser:
     ingest.add_argument("--redact", action="store_true", help="store no paths and no raw names")
     ingest.add_argument("--batch", type=int, default=5000, metavar="N",
                         help="boots in a commit [default: 5000]")
+    ingest.add_argument("--engine", metavar="ENGINE", help="let the executors of a Spark master, "
+                        "such as spark://HOST:7077, read the boots")
 
     sql = question("sql", "Answer a query in SQL", _sql)
     sql.add_argument("query", metavar="SELECT", help="over the tables boots, items, boots_hist, "
@@ -157,11 +164,19 @@ def _engine(args: Any):
         from firstlight_fleet.engine import Duck
 
         return Duck(_open(args))
-    if not args.engine.startswith(("spark://", "local")):
+    if not args.engine.startswith(_SPARK):
         raise FleetError(f"unknown engine '{args.engine}'; use duckdb, spark://HOST:PORT or local[N]")
     from firstlight_fleet.spark import Spark
 
     return Spark(args.engine, args.store)
+
+
+def _readers(engine: str):
+    if not engine.startswith(_SPARK):
+        raise FleetError(f"unknown engine '{engine}'; use spark://HOST:PORT or local[N]")
+    from firstlight_fleet.spark import Readers
+
+    return Readers(engine)
 
 
 def _ingest(args: Any) -> None:
@@ -174,9 +189,15 @@ def _ingest(args: Any) -> None:
     labels = Labels.of({name: getattr(args, name) for name in NAMES}, args.map)
     options = ["--first-light", args.first_light] if args.first_light else []
     store = open_or_create(args.store, args.storage_option)
-    done = ingest.ingest(
-        store, args.inputs, labels, every=args.batch, redact=args.redact, options=options
-    )
+    readers = _readers(args.engine) if args.engine else None
+    try:
+        done = ingest.ingest(
+            store, args.inputs, labels, every=args.batch, redact=args.redact, options=options,
+            spark=readers,
+        )
+    finally:
+        if readers:
+            readers.stop()
     for warning in done.warnings:
         print(f"firstlight-fleet: {warning}", file=sys.stderr)
     if args.json:

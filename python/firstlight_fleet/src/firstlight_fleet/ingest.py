@@ -1,11 +1,16 @@
 """Storing boots: each once, all of it or nothing."""
 
+from __future__ import annotations
+
 import os
 import random
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from deltalake import (
@@ -16,11 +21,14 @@ from deltalake import (
 )
 from deltalake.exceptions import CommitFailedError, DeltaError
 
-from firstlight_fleet import engine, rows
+from firstlight_fleet import engine, pieces, rows
 from firstlight_fleet.batch import Batch
 from firstlight_fleet.errors import FleetError, first_line
 from firstlight_fleet.labels import Labels
 from firstlight_fleet.store import WRITER, Store
+
+if TYPE_CHECKING:
+    from firstlight_fleet.spark import Readers
 
 #: All writers of a store name this application in their commits. Of two that commit at the
 #: same version Delta refuses the second, which then looks again which boots are stored.
@@ -51,16 +59,52 @@ def ingest(
     every: int,
     redact: bool = False,
     options: list[str] | None = None,
+    spark: Readers | None = None,
 ) -> Report:
-    """Reads boots and stores those that the store does not have."""
+    """Reads boots and stores those that the store does not have.
+
+    Inputs may be in object stores. With `spark`, its executors read the boots.
+    """
     report = Report()
-    with tempfile.TemporaryDirectory(prefix="firstlight-fleet-") as folder:
-        for boots_file, items_file in rows.batches(inputs, every, Path(folder), options or []):
-            batch = Batch(boots_file, items_file, labels, redact)
+    with tempfile.TemporaryDirectory(prefix="firstlight-fleet-") as name:
+        folder = Path(name)
+        for within, (boots_file, items_file) in _tables(
+            store, inputs, every, folder, options or [], spark
+        ):
+            batch = Batch(boots_file, items_file, labels, redact, within)
             store_batch(store, batch, report)
             boots_file.unlink()
             items_file.unlink()
     return report
+
+
+def _tables(
+    store: Store,
+    inputs: list[str],
+    every: int,
+    folder: Path,
+    options: list[str],
+    spark: Readers | None,
+) -> Iterator[tuple[str | None, tuple[Path, Path]]]:
+    """The tables of all inputs, pair by pair, each with the folder or URL of its sources."""
+    given = [f"{key}={value}" for key, value in store.options.items()]
+    if spark:
+        listed = [line for text in inputs for line in (_list() if text == "-" else [text])]
+        each = [piece for text in listed for piece in pieces.of_input(text, given)]
+        yield from spark.read(each, every, folder, options, given)
+        return
+    here = [text for text in inputs if not pieces.is_object(text)]
+    if here:
+        yield from ((None, pair) for pair in rows.batches(here, every, folder, options))
+    for url in filter(pieces.is_object, inputs):
+        for piece in pieces.of_input(url, given):
+            for pair in pieces.read(piece, every, folder, options, given):
+                yield piece.where, pair
+
+
+def _list() -> list[str]:
+    """The inputs that standard input lists, one per line."""
+    return [line for line in sys.stdin.read().splitlines() if line]
 
 
 def store_batch(store: Store, batch: Batch, report: Report) -> None:

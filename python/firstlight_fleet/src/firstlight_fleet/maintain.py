@@ -1,7 +1,6 @@
 """Keeping a store fast and small: compaction and retention."""
 
 import random
-import re
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -19,6 +18,9 @@ from firstlight_fleet.store import WRITER, Store
 #: The size that compaction aims at, bytes.
 FILE_BYTES = 256 << 20
 
+#: So many bytes of histograms are merged in one commit.
+MERGED_BYTES = 32 << 20
+
 #: Files that no version of the store names are removed when they are this old. A writer
 #: that is still at work has none as old.
 VACUUM_HOURS = 7 * 24
@@ -30,8 +32,8 @@ def compact(store: Store) -> dict[str, int]:
     """Merges histograms and small files, and removes files that nobody needs."""
     before = len(store.table.file_uris())
     for part in ["boots_hist", "items_hist"]:
-        for product, day in _crowded(store, part):
-            _tried(store, lambda p=part, q=product, d=day: _merge(store, p, q, d))
+        for product, days in _crowded(store, part):
+            _tried(store, lambda p=part, q=product, d=days: _merge(store, p, q, d))
     _tried(
         store,
         lambda: store.table.optimize.compact(target_size=FILE_BYTES, writer_properties=WRITER),
@@ -48,21 +50,33 @@ def compact(store: Store) -> dict[str, int]:
     }
 
 
-def _crowded(store: Store, part: str) -> list[tuple[str, str]]:
-    """The partitions of a part with more than one file."""
-    counts: dict[tuple[str, str], int] = {}
-    pattern = re.compile(r"part=([^/]*)/product=([^/]*)/day=([^/]*)/")
-    for file in store.files(part):
-        found = pattern.search(file)
-        if found:
-            place = (found.group(2), found.group(3))
-            counts[place] = counts.get(place, 0) + 1
-    return sorted(place for place, count in counts.items() if count > 1)
+def _crowded(store: Store, part: str) -> list[tuple[str, list[str]]]:
+    """Partitions of a part with more than one file: a product and days, as many as one commit
+    merges."""
+    there: dict[tuple[str, str], list[int]] = {}
+    files = pa.table(store.table.get_add_actions(flatten=True)).select(
+        ["partition.part", "partition.product", "partition.day", "size_bytes"]
+    )
+    for row in files.to_pylist():
+        if row["partition.part"] == part:
+            place = (row["partition.product"], row["partition.day"])
+            there.setdefault(place, []).append(row["size_bytes"])
+    runs: list[tuple[str, list[str]]] = []
+    taken = 0
+    for (product, day), sizes in sorted(there.items()):
+        if len(sizes) < 2:
+            continue
+        if not runs or runs[-1][0] != product or taken >= MERGED_BYTES:
+            runs.append((product, []))
+            taken = 0
+        runs[-1][1].append(day)
+        taken += sum(sizes)
+    return runs
 
 
-def _merge(store: Store, part: str, product: str, day: str) -> None:
-    """Adds up the histograms of one day, in one commit that replaces what it read."""
-    place = [("part", "=", part), ("product", "=", product), ("day", "=", day)]
+def _merge(store: Store, part: str, product: str, days: list[str]) -> None:
+    """Adds up the histograms of some days, in one commit that replaces what it read."""
+    place = [("part", "=", part), ("product", "=", product), ("day", "in", days)]
     rows = store.table.to_pyarrow_table(filters=place)
     keys = [name for name in schema.TABLES[part] if name not in {"n", "sum_ns"}]
     with connected() as connection:
@@ -75,11 +89,12 @@ def _merge(store: Store, part: str, product: str, day: str) -> None:
         name: merged[name] if name in merged.column_names else [None] * merged.num_rows
         for name in schema.COLUMNS
     }
+    listed = ", ".join(f"'{day}'" for day in days)
     write_deltalake(
         store.table,
         pa.table(columns, schema=schema.SCHEMA),
         mode="overwrite",
-        predicate=" and ".join(f"{key} = '{value}'" for key, _, value in place),
+        predicate=f"part = '{part}' and product = '{product}' and day in ({listed})",
         writer_properties=WRITER,
     )
 

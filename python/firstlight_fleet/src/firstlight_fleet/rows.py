@@ -19,20 +19,31 @@ def program() -> str:
         raise FleetError(
             "the program `firstlight` is not in PATH; install it, or set FIRSTLIGHT to its path"
         )
-    return found
+    return os.path.abspath(found) if os.sep in found else found
 
 
 def batches(
-    inputs: list[str], every: int, folder: Path, options: list[str]
+    inputs: list[str], every: int, folder: Path, options: list[str], within: Path | None = None
 ) -> Iterator[tuple[Path, Path]]:
     """Reads boots, and gives their tables pair by pair: boots and items.
 
-    The caller deletes each pair. `-` in the inputs is a list of paths on standard input.
+    The caller deletes each pair. `-` in the inputs is a list of paths on standard input. With
+    `within`, the inputs are paths below it, and so are the sources in the tables.
     """
     command = [program(), "rows", "--out", str(folder), "--every", str(every), *options]
+    if within is not None:
+        # There may be more of them than a command line takes.
+        listed = folder / "inputs"
+        listed.write_text("".join(f"{path}\n" for path in inputs))
+        command += ["--from-list", str(listed)]
+        inputs = []
     try:
         process = subprocess.Popen(
-            [*command, "--", *inputs], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*command, "--", *inputs],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=within,
         )
     except OSError as error:
         raise FleetError(f"{command[0]} cannot be started: {error.strerror}") from error
