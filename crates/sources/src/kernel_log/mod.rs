@@ -41,6 +41,7 @@ mod boots;
 mod call;
 mod counter;
 mod descriptions;
+mod finished;
 mod journal;
 mod local_clock;
 mod milestone;
@@ -51,6 +52,7 @@ mod reader;
 mod relative;
 mod shape;
 mod spans;
+mod stamps;
 #[cfg(test)]
 mod tests;
 mod units;

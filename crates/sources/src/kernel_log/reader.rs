@@ -1,8 +1,8 @@
 //! The state between two lines of a kernel log.
 
-use super::at::At;
 use super::call::{Call, Returned, call};
 use super::counter::Counter;
+use super::finished::{Clocks, Finished};
 use super::journal;
 use super::local_clock::LocalClock;
 use super::milestone::Milestones;
@@ -11,11 +11,11 @@ use super::plain::{Kind, Parsed, Plain, Said, dropped};
 use super::relative::Relative;
 use super::shape::{self, Shaped, Stamp};
 use super::spans::{Moment, Spans, untimed};
+use super::stamps::{Stamps, Time};
 use super::units::{self, Units};
-use crate::systemd::startup::{self, StartupTimes, parse_time_line};
 use crate::text::{lossy, without_controls, without_cr};
 use hashbrown::DefaultHashBuilder;
-use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, SourceId, mark};
+use record::{ClockId, ClockKind, NoteKind, Origin, Recorder, SourceId};
 use std::borrow::Cow;
 
 /// The level of messages that only inform.
@@ -26,12 +26,6 @@ const COARSE_NS: u64 = 1_000_000_000;
 
 /// How many stamped lines are looked at for the name of a journal's host.
 const HOST_LINES: u64 = 100;
-
-/// Ticks of kernels that have no better clock for their stamps, in nanoseconds.
-const TICKS_NS: [i64; 2] = [10_000_000, 4_000_000];
-
-/// Fewer stamps on whole ticks may be chance.
-const FEWEST_TICKS: u64 = 20;
 
 /// A log of so many lines or fewer may be a quiet console's.
 const QUIET_LINES: u64 = 60;
@@ -49,9 +43,6 @@ const COMPLAINS: [&[u8]; 9] = [
     b"ulnerable",
 ];
 
-/// The words with which systemd ends a boot.
-const FINISHED: &[u8] = b"Startup finished in ";
-
 /// What became of a line that a [`Reader`] was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -67,26 +58,6 @@ pub(crate) enum Outcome {
     Other,
 }
 
-/// A stamp of the line, and the clock it is on.
-#[derive(Clone, Copy, Debug)]
-struct Time {
-    clock: ClockId,
-    ns: i64,
-    /// The step of the clock's stamps.
-    resolution_ns: u64,
-    printk: bool,
-}
-
-impl Time {
-    const fn at(self, origin: Origin) -> At {
-        At {
-            clock: self.clock,
-            ns: self.ns,
-            origin,
-        }
-    }
-}
-
 /// Reads kernel lines, one at a time.
 #[derive(Debug)]
 pub(crate) struct Reader {
@@ -94,16 +65,9 @@ pub(crate) struct Reader {
     printk: Option<ClockId>,
     monotonic: Option<ClockId>,
     realtime: Option<(ClockId, u64)>,
-    /// The last stamp, to see steps.
-    last: Option<(ClockId, i64)>,
-    stamped: u64,
-    first_stamp: Option<(Origin, i64, bool)>,
-    /// Whether zero of the kernel's clock is marked.
-    clock_start: bool,
-    zero_stretch: bool,
+    stamps: Stamps,
     /// The host's name before each text, in `journalctl -o short-monotonic`.
     host: Option<Vec<u8>>,
-    last_sequence: Option<u64>,
     in_kmsg: bool,
     later_boot: bool,
     milestones: Milestones,
@@ -114,15 +78,10 @@ pub(crate) struct Reader {
     relative: Relative,
     spans: Spans,
     units: Units,
-    /// What systemd said of the whole boot, in a log that the kernel did not stamp.
-    finished: Option<(StartupTimes, Option<At>, Origin)>,
+    finished: Finished,
     /// Where the wall clock was least ahead of the kernel's, in a log that has both: the two
     /// times and the line. A syslog daemon stamps a line late, never early.
     beside: Option<(i64, i64, Origin)>,
-    /// Which of [`TICKS_NS`] all stamps are multiples of.
-    on_ticks: [bool; 2],
-    /// How many stamps above zero there were.
-    ticks: u64,
     /// A level was seen that only informs.
     informs: bool,
     /// How many of the first lines complain.
@@ -136,20 +95,10 @@ pub(crate) struct Reader {
 #[derive(Debug, Default)]
 struct Tallies {
     glued: Tally,
-    records_lost: Tally,
-    backward: Tally,
-    zero: Tally,
     coarse: Tally,
     yearless: Tally,
     unstamped: Tally,
 }
-
-/// The first stamp that is not zero is less than this where the kernel's clock starts with the
-/// kernel: ticks and counters begin near zero.
-const RAN_BEFORE_NS: i64 = 500_000_000;
-
-/// A whole log has many lines before its clock runs; where there are fewer, lines are missing.
-const FEWEST_ZEROS: u64 = 5;
 
 /// A program's line that came so much later than the kernel's is of a day that was set from
 /// the network meanwhile.
@@ -163,13 +112,8 @@ impl Reader {
             printk: None,
             monotonic: None,
             realtime: None,
-            last: None,
-            stamped: 0,
-            first_stamp: None,
-            clock_start: false,
-            zero_stretch: true,
+            stamps: Stamps::default(),
             host: None,
-            last_sequence: None,
             in_kmsg: false,
             later_boot: false,
             milestones: Milestones::default(),
@@ -180,9 +124,7 @@ impl Reader {
             spans: Spans::default(),
             units: Units::default(),
             beside: None,
-            finished: None,
-            on_ticks: [true; 2],
-            ticks: 0,
+            finished: Finished::default(),
             informs: false,
             complaints: 0,
             unescaped: Vec::new(),
@@ -202,7 +144,7 @@ impl Reader {
         let line = parsed.line;
         let origin = self.origin(line.offset, 0);
         // The name of a journal's host may still stand in it.
-        if self.host.is_some() || self.stamped < HOST_LINES {
+        if self.host.is_some() || self.stamps.count < HOST_LINES {
             return self.line(recorder, line.bytes, line.offset, None);
         }
         let (ns, text) = match &parsed.kind {
@@ -220,7 +162,7 @@ impl Reader {
         if self.later_boot || self.begins_again(time, text) {
             return Outcome::Noted(&notes::LATER_BOOT);
         }
-        self.stamp(recorder, time, origin);
+        self.stamps.stamp(recorder, time, origin);
         match &parsed.kind {
             Kind::Begin(i, task) => {
                 let at = time.at(origin);
@@ -314,7 +256,7 @@ impl Reader {
             }
             if let Some(lost) = dropped(shaped.text) {
                 let lost_here = || format!("first: {lost} dropped, as reported by the log");
-                self.tallies.records_lost.add_many(origin, lost, lost_here);
+                self.stamps.records_lost.add_many(origin, lost, lost_here);
             }
             let empty = rest.is_some() && shaped.stamp == Stamp::None && shaped.text.is_empty();
             if !empty {
@@ -361,7 +303,7 @@ impl Reader {
                 shaped.text = kernel.map_or(text, |t| t.strip_prefix(b" ").unwrap_or(t));
                 shaped.stamp = Stamp::Monotonic(ns);
             }
-        } else if self.stamped < HOST_LINES
+        } else if self.stamps.count < HOST_LINES
             && shaped.sequence.is_none()
             && let Some((host, text, by_program)) = shape::host_and_text(shaped.text)
         {
@@ -421,9 +363,9 @@ impl Reader {
         }
         let text = without_controls(without_cr(text));
         if ns.is_none() {
-            self.finished(&text, None, origin);
+            self.finished.line(&text, None, origin);
         }
-        if ns.is_none() && self.stamped == 0 {
+        if ns.is_none() && self.stamps.count == 0 {
             // A text that quotes a line indents it.
             if let Some(call) = call(text.trim_ascii())
                 && untimed(recorder, clock, origin, &call)
@@ -437,7 +379,7 @@ impl Reader {
 
     /// A clock for what has no time.
     fn any_clock(&mut self, recorder: &mut Recorder) -> ClockId {
-        let known = self.last.map(|l| l.0);
+        let known = self.stamps.last.map(|l| l.0);
         known.unwrap_or_else(|| self.printk_clock(recorder))
     }
 
@@ -494,7 +436,7 @@ impl Reader {
                 Some(time(clock, ns, resolution_ns))
             }
             // In a log with stamps, a line without one is other output.
-            Stamp::None if self.stamped == 0 => host.map(|(clock, ns)| time(clock, ns, 1_000)),
+            Stamp::None if self.stamps.count == 0 => host.map(|(clock, ns)| time(clock, ns, 1_000)),
             // Those that are since the line before were added up.
             Stamp::None | Stamp::Since(_) | Stamp::Minute(_) => None,
         }
@@ -515,7 +457,7 @@ impl Reader {
             shaped.by_program && since.is_some_and(|s| s.abs() <= LONGEST_BESIDE_NS)
         };
         if let Stamp::Wall { ns, .. } = shaped.stamp
-            && self.clock_start
+            && self.stamps.clock_start
             && !is_related(ns)
         {
             if !shaped.by_program {
@@ -546,10 +488,10 @@ impl Reader {
             if self.begins_again(time, shaped.text) {
                 return Outcome::Noted(&notes::LATER_BOOT);
             }
-            self.stamp(recorder, time, origin);
+            self.stamps.stamp(recorder, time, origin);
         }
         if let Some(sequence) = shaped.sequence {
-            self.sequence(sequence, origin);
+            self.stamps.sequence(sequence, origin);
         }
         let mut buffer = std::mem::take(&mut self.unescaped);
         let escaped = shaped.sequence.is_some() && shaped.text.contains(&b'\\');
@@ -587,6 +529,7 @@ impl Reader {
     #[inline]
     fn begins_again(&mut self, time: Time, text: &[u8]) -> bool {
         let back = self
+            .stamps
             .last
             .is_some_and(|(c, ns)| c == time.clock && time.ns < ns);
         if (back || !time.printk) && self.milestones.begins_again(text) {
@@ -637,14 +580,14 @@ impl Reader {
         self.has_others |= !text.starts_with(b"firstlight: ");
         self.informs |= line.level.is_some_and(|l| l >= INFORMATION);
         let complains = |c: &&[u8]| memchr::memmem::find(text, c).is_some();
-        if self.stamped <= QUIET_LINES && COMPLAINS.iter().any(complains) {
+        if self.stamps.count <= QUIET_LINES && COMPLAINS.iter().any(complains) {
             self.complaints = self.complaints.saturating_add(1);
         }
         if text.starts_with(b"systemd[1]: ") || units::of_init(text).is_some() {
             self.units.line(recorder, at, text);
         }
         let known = own_stamp || line.level.is_some();
-        let told = !by_kernel_clock && self.finished(text, Some(at), origin);
+        let told = !by_kernel_clock && self.finished.line(text, Some(at), origin);
         let milestone = !told
             && (known || self.milestones.may_be_kernel(text))
             && self.milestones.line(recorder, at, text, line.by_program);
@@ -655,125 +598,19 @@ impl Reader {
         false
     }
 
-    /// Keeps what systemd says of the whole boot, where no stamp of the kernel's tells when
-    /// things were. Whether the line is that.
-    fn finished(&mut self, text: &[u8], at: Option<At>, origin: Origin) -> bool {
-        let words = text.strip_prefix(b"systemd[1]: ").unwrap_or(text);
-        if !words.starts_with(FINISHED) {
-            return false;
-        }
-        let Some(times) = parse_time_line(&lossy(words)).filter(|t| t.kernel.is_some()) else {
-            return false;
-        };
-        self.finished = Some((times, at, origin));
-        true
-    }
-
-    /// Records what systemd said of the whole boot.
-    fn record_finished(&self, recorder: &mut Recorder) {
-        let Some((times, at, origin)) = &self.finished else {
-            return;
-        };
-        let before = times.firmware.unwrap_or_default() + times.loader.unwrap_or_default();
-        // The kernel's own stamps are better.
-        if self.clock_start || self.monotonic.is_some() {
-            let of_kernel = self.printk.zip(times.total);
-            let of_kernel = of_kernel.map(|(clock, total)| (clock, (total - before).get()));
-            // The time of day is too coarse where both are known.
-            let is_coarse = self.beside.is_some();
-            let of_line = at.map(|at| (at.clock, at.ns));
-            let of_line = of_line.filter(|_| !is_coarse || of_kernel.is_none());
-            if let Some((clock, ns)) = of_line.or(of_kernel) {
-                recorder.mark(clock, mark::STARTUP_FINISHED, ns, None, *origin);
-            }
-            return;
-        }
-        startup::record(times, *origin, recorder);
-        if let (Some(at), Some((_, step)), Some(total)) = (at, self.realtime, times.total) {
-            let monotonic = recorder.clock("monotonic", ClockKind::Monotonic, 1_000_000);
-            let finish = (monotonic, (total - before).get());
-            recorder.relate((at.clock, at.ns), finish, step, Some(*origin));
-        }
-    }
-
-    /// Keeps the books on stamps: the first, steps, zeros.
-    #[inline]
-    fn stamp(&mut self, recorder: &mut Recorder, time: Time, origin: Origin) {
-        self.stamped = self.stamped.saturating_add(1);
-        if time.printk && time.ns > 0 {
-            self.ticks = self.ticks.saturating_add(1);
-            for (on, tick) in self.on_ticks.iter_mut().zip(TICKS_NS) {
-                *on = *on && time.ns % tick == 0;
-            }
-        }
-        // After a stamp above zero there is no more to see than steps.
-        if self.zero_stretch {
-            self.early_stamp(recorder, time, origin);
-        }
-        if let Some((clock, ns)) = self.last
-            && clock == time.clock
-            && time.ns < ns
-        {
-            let back = ns.saturating_sub(time.ns);
-            self.tallies
-                .backward
-                .add(origin, || format!("first: {} us", back / 1_000));
-        }
-        self.last = Some((time.clock, time.ns));
-    }
-
-    /// The first stamp, and those of zero that may follow it.
-    fn early_stamp(&mut self, recorder: &mut Recorder, time: Time, origin: Origin) {
-        if self.first_stamp.is_none() {
-            self.first_stamp = Some((origin, time.ns, time.printk));
-        }
-        if !time.printk {
-            return;
-        }
-        if !self.clock_start {
-            self.clock_start = true;
-            let name = mark::KERNEL_CLOCK_START;
-            recorder.mark(time.clock, name, 0, Some(Phase::Kernel), origin);
-        }
-        if time.ns == 0 {
-            self.tallies.zero.add(origin, String::new);
-        } else {
-            self.zero_stretch = false;
-            // A clock that starts with the kernel is small when it is first read.
-            if self.tallies.zero.count() >= FEWEST_ZEROS && time.ns >= RAN_BEFORE_NS {
-                recorder.note(origin, &notes::COUNTER_RAN, || {
-                    format!("{} ms", time.ns / 1_000_000)
-                });
-            }
-        }
-    }
-
-    /// Records of `/dev/kmsg` are numbered one by one.
-    fn sequence(&mut self, sequence: u64, origin: Origin) {
-        if let Some(last) = self.last_sequence {
-            let lost = sequence.saturating_sub(last).saturating_sub(1);
-            if lost > 0 {
-                self.tallies.records_lost.add_many(origin, lost, || {
-                    format!("first gap: between records {last} and {sequence}")
-                });
-            }
-        }
-        self.last_sequence = Some(sequence);
-    }
-
     /// Records what only the end of the log decides: starts without an end,
     /// and what was counted.
-    pub(crate) fn finish(mut self, recorder: &mut Recorder) {
-        if let Some((origin, ns, printk)) = self.first_stamp
+    pub(crate) fn finish(self, recorder: &mut Recorder) {
+        if let Some((origin, ns, printk)) = self.stamps.first
             && !self.milestones.kernel_started()
             && self.has_others
             && (ns > 0 || !printk)
         {
-            let is_quiet = self.stamped <= QUIET_LINES
+            let is_quiet = self.stamps.count <= QUIET_LINES
                 && printk
                 && !self.informs
                 && !self.milestones.informs()
-                && self.complaints.saturating_mul(2) >= self.stamped
+                && self.complaints.saturating_mul(2) >= self.stamps.count
                 && self.spans.is_empty();
             let kind = match is_quiet {
                 true => &notes::QUIET_LOG,
@@ -784,16 +621,14 @@ impl Reader {
                 false => String::new(),
             });
         }
-        let ticks = self.on_ticks.iter().zip(TICKS_NS);
-        let tick = ticks.filter(|(on, _)| **on).map(|(_, tick)| tick).next();
-        if let (Some(tick), Some((origin, ..))) = (tick, self.first_stamp)
-            && self.ticks >= FEWEST_TICKS
-        {
-            recorder.note(origin, &notes::TICK_CLOCK, || {
-                format!("{} ms", tick / 1_000_000)
-            });
-        }
-        self.record_finished(recorder);
+        self.stamps.note_ticks(recorder);
+        let clocks = Clocks {
+            printk: self.printk,
+            by_kernel: self.stamps.clock_start || self.monotonic.is_some(),
+            wall_step_ns: self.realtime.map(|(_, step)| step),
+            both: self.beside.is_some(),
+        };
+        self.finished.record(recorder, clocks);
         if let (Some((wall, ns, origin)), Some((realtime, step)), Some(printk)) =
             (self.beside, self.realtime, self.printk)
         {
@@ -803,16 +638,10 @@ impl Reader {
         self.spans.finish(recorder, switched);
         self.milestones.finish(recorder);
         self.local_clock.finish(recorder);
-        // One line at zero is where the clock begins, not a stretch.
-        if self.tallies.zero.count() == 1 {
-            self.tallies.zero = Tally::default();
-        }
         let t = self.tallies;
+        t.glued.note(recorder, &notes::GLUED_LINE);
+        self.stamps.finish(recorder);
         for (tally, kind) in [
-            (t.glued, &notes::GLUED_LINE),
-            (t.records_lost, &notes::RECORDS_LOST),
-            (t.backward, &notes::BACKWARD_STEP),
-            (t.zero, &notes::ZERO_STAMP),
             (t.coarse, &notes::COARSE_STAMPS),
             (t.yearless, &notes::NO_YEAR),
             (self.relative.unsaid, &notes::MINUTE_STAMPS),
