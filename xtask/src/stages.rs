@@ -65,6 +65,11 @@ const STAGES: &[Stage] = &[
         },
     },
     Stage {
+        name: "boots",
+        about: "the longest boots of the lab: ARM boards, U-Boot, storage, prefetch and layout",
+        run: boots,
+    },
+    Stage {
         name: "fleet",
         about: "the Python package for fleets: stores, questions, S3 and Spark on loopback",
         run: |asked| fleet::test(&asked.filter),
@@ -89,6 +94,15 @@ const STAGES: &[Stage] = &[
         about: "trials on other hosts: Slurm with two nodes and ssh on loopback, jobs of CI, S3",
         run: |asked| cluster::test(&asked.filter),
     },
+];
+
+/// The test programs that take half of the time of all. They are a stage of their own, and not
+/// of those that run when none is named.
+const BOOTS: [&str; 4] = [
+    "cli/lab_arm",
+    "cli/lab_storage",
+    "cli/prefetch",
+    "cli/prefetch_boot",
 ];
 
 /// `./x test [--all] [STAGE...] [-- NAME...]`.
@@ -179,17 +193,7 @@ fn some(names: &[String], asked: &Asked) -> Result<Summary> {
         let mut wanted: Vec<String> = of_rooms.iter().map(|room| package(room)).collect();
         // The command's tests run the agent too.
         if of_rooms.iter().any(|r| r == "cli") {
-            step(
-                "cargo",
-                &[
-                    "build",
-                    "--locked",
-                    "--package",
-                    "firstlight-agent",
-                    "--bins",
-                ],
-                &[],
-            )?;
+            agent()?;
         }
         wanted.dedup();
         summary.add(packages(&wanted, asked)?);
@@ -212,6 +216,18 @@ fn packages(packages: &[String], asked: &Asked) -> Result<Summary> {
     runner::run(runner::build(packages)?, &asked.filter, asked.envs())
 }
 
+fn agent() -> Result<()> {
+    let words = ["build", "--locked", "--package", "firstlight-agent", "--bins"];
+    step("cargo", &words, &[])
+}
+
+fn boots(asked: &Asked) -> Result<Summary> {
+    agent()?;
+    let mut programs = runner::build(&[package("cli")])?;
+    programs.retain(|p| BOOTS.contains(&p.name.as_str()));
+    runner::run(programs, &asked.filter, asked.envs())
+}
+
 /// All stages. While the tests run, which often wait, the lints use what is left of the
 /// processors; what they print comes when they have ended.
 fn everything(asked: &Asked) -> Result<Summary> {
@@ -231,7 +247,14 @@ fn everything(asked: &Asked) -> Result<Summary> {
             let lints = LINTS.iter().try_for_each(|lint| lint.run(true));
             (lints, examples())
         });
+        let (longest, programs): (Vec<_>, Vec<_>) = programs
+            .into_iter()
+            .partition(|p| BOOTS.contains(&p.name.as_str()));
         let mut summary = runner::run(programs, &asked.filter, asked.envs())?;
+        for program in longest {
+            let why = "a part of `./x test boots`";
+            summary.skipped.push(format!("{}: {why}", program.name));
+        }
         let (lints, examples) = match lints.join() {
             Ok(both) => both,
             Err(_) => bail!("the lints crashed"),
@@ -336,7 +359,7 @@ fn examples() -> Result<Summary> {
 
 #[cfg(test)]
 mod tests {
-    use super::{STAGES, package, rooms, some};
+    use super::{BOOTS, STAGES, package, rooms, some};
 
     #[test]
     fn every_room_is_a_stage_and_no_name_stands_for_two() {
@@ -347,6 +370,14 @@ mod tests {
         }
         assert_eq!(package("cli"), "firstlight");
         assert_eq!(package("lab"), "firstlight-lab");
+    }
+
+    #[test]
+    fn the_longest_boots_are_test_programs_of_the_command() {
+        for name in BOOTS {
+            let file = name.replace("cli/", "crates/cli/tests/") + ".rs";
+            assert!(super::root().join(&file).is_file(), "{file}");
+        }
     }
 
     #[test]
