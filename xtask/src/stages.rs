@@ -217,7 +217,13 @@ fn packages(packages: &[String], asked: &Asked) -> Result<Summary> {
 }
 
 fn agent() -> Result<()> {
-    let words = ["build", "--locked", "--package", "firstlight-agent", "--bins"];
+    let words = [
+        "build",
+        "--locked",
+        "--package",
+        "firstlight-agent",
+        "--bins",
+    ];
     step("cargo", &words, &[])
 }
 

@@ -102,8 +102,8 @@ pub enum Method {
     Workload {
         /// The cases by name, in order.
         cases: Vec<(String, Workload)>,
-        /// What is added to times that console output would have taken: the rate
-        /// of the serial line, in bits a second, ten to the byte.
+        /// What is added to times that console output would have taken, where the
+        /// emulator's line takes none: its rate in bits a second, ten to the byte.
         uart_baud: Option<u32>,
         /// What is added to times from reset: the kernel image at this many bytes
         /// a second, unless a figure says otherwise.
@@ -114,12 +114,13 @@ pub enum Method {
 }
 
 impl Classic {
-    /// What a figure of it rests on.
+    /// What a figure of it rests on. `line_rate`: console bytes took their time in the boots.
     #[must_use]
-    pub fn basis(&self, value: &Value) -> Basis {
+    pub fn basis(&self, value: &Value, line_rate: bool) -> Basis {
         let added = match &self.method {
             Method::Workload { uart_baud, .. } => {
-                uart_baud.is_some() || (value.from == RESET && self.load_rate(value).is_some())
+                (uart_baud.is_some() && !line_rate)
+                    || (value.from == RESET && self.load_rate(value).is_some())
             }
             Method::Experiment(_) => false,
         };

@@ -157,8 +157,14 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
             let mut cases = Vec::new();
             for case in &file.case {
                 let start = case.span().start;
-                cases
-                    .push(workload(&shared, case.get_ref(), folder).map_err(|why| at(start, why))?);
+                let mut case =
+                    workload(&shared, case.get_ref(), folder).map_err(|why| at(start, why))?;
+                if let Some(baud) = file.uart_baud {
+                    // The rate is the guest's to set, also where the line takes no time.
+                    let console = format!("console={},{baud}", case.1.board.console());
+                    case.1.cmdline.insert(0, console);
+                }
+                cases.push(case);
             }
             Method::Workload {
                 cases,

@@ -107,7 +107,7 @@ mod tests {
                 Method::Workload { cases, .. } => cases.iter().map(|c| c.0.as_str()).collect(),
                 Method::Experiment(e) => e.variants.iter().map(|v| v.name.as_str()).collect(),
             };
-            let is_modeled = |v: &super::Value| classic.basis(v) == Basis::Modeled;
+            let is_modeled = |v: &super::Value| classic.basis(v, false) == Basis::Modeled;
             let modeled = match classic.id.as_str() {
                 "root-filesystems" | "quiet" | "initramfs-in-kernel" | "modules" => {
                     classic.values.iter().all(is_modeled)

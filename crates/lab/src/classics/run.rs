@@ -70,6 +70,9 @@ pub(crate) struct Case {
     fingerprint: String,
     pub machine: String,
     pub kernel_bytes: u64,
+    /// Whether console bytes took their time in the boot.
+    #[serde(default)]
+    line_rate: bool,
     pub failure: Option<String>,
 }
 
@@ -78,6 +81,8 @@ pub(crate) struct Case {
 struct Given {
     marks: Vec<Mark>,
     kernel_bytes: u64,
+    /// Whether the times between the marks have those of console bytes in them.
+    line_rate: bool,
     /// The captures of a variant's boots.
     captures: Vec<PathBuf>,
 }
@@ -138,6 +143,7 @@ pub fn run(
                     Given {
                         marks: marks(&console),
                         kernel_bytes: case.kernel_bytes,
+                        line_rate: case.line_rate,
                         captures: Vec::new(),
                     },
                 );
@@ -146,6 +152,7 @@ pub fn run(
         }
         Method::Experiment(experiment) => run_variants(experiment, out, hosts, &mut report, say)?,
     };
+    let line_rate = given.values().all(|g| g.line_rate);
     for value in &classic.values {
         let measured = measured(classic, value, &given);
         report.values.push(ReportValue {
@@ -159,7 +166,7 @@ pub fn run(
             }),
             published_ratio: None,
             measured_ratio: None,
-            basis: classic.basis(value),
+            basis: classic.basis(value, line_rate),
             partial: value.partial.clone(),
         });
     }
@@ -244,9 +251,9 @@ fn figure(classic: &Classic, value: &Value, given: &BTreeMap<String, Given>) -> 
                     return loading;
                 }
                 let mut ns = between(&case.marks, &value.from, &value.to)?;
-                if let Some(baud) = uart_baud {
+                if let Some(baud) = uart_baud.filter(|_| !case.line_rate) {
                     let bytes = bytes_between(&case.marks, &value.from, &value.to)?;
-                    ns += part(u128::from(bytes) * 10, u128::from(*baud))?;
+                    ns += part(u128::from(bytes) * 10, u128::from(baud))?;
                 }
                 Some(ns + loading.unwrap_or(0))
             }
@@ -342,6 +349,7 @@ pub(crate) fn run_case(
         fingerprint,
         machine: seen.description,
         kernel_bytes: seen.kernel_bytes,
+        line_rate: emulator.has_line_rate(),
         failure: gave_up.or(seen.failure.map(|f| f.detail)),
     };
     let text =

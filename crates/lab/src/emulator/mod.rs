@@ -52,6 +52,9 @@ struct Ran {
     command: Evidence,
 }
 
+/// How the version of a QEMU ends whose serial ports take their time.
+const LINE_RATE: &str = "-line-rate";
+
 /// How a machine is switched on.
 #[derive(Clone, Debug)]
 pub struct PowerOn {
@@ -112,17 +115,19 @@ impl Qemu {
             .run()?;
         let said = String::from_utf8_lossy(&said);
         // "QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)"
-        let version = said
-            .lines()
-            .next()
-            .and_then(|l| l.split_once("version "))
-            .and_then(|(_, rest)| rest.split_whitespace().next());
+        let rest = said.lines().next().and_then(|l| l.split_once("version "));
+        let mut words = rest.map(|(_, rest)| rest.split_whitespace());
+        let version = words.as_mut().and_then(Iterator::next);
+        let package = words.as_mut().and_then(Iterator::next);
         match (version, find(program.name)) {
             (Some(version), Some(file)) => Ok(Self {
                 program,
                 identity: identity::identity(program, &file, cache)?,
                 file,
-                version: version.to_owned(),
+                version: match package {
+                    Some("(line-rate)") => format!("{version}{LINE_RATE}"),
+                    _ => version.to_owned(),
+                },
             }),
             _ => Err(LabError::ToolFailed {
                 what: format!("{} --version", program.name),
@@ -141,6 +146,14 @@ impl Qemu {
     #[must_use]
     pub const fn program(&self) -> Program {
         self.program
+    }
+
+    /// Whether a byte on a serial port of it takes the time of the line's rate, in virtual
+    /// time. QEMU itself sends bytes in no time; `experiments/line-rate/build` makes one that
+    /// does, and names its version so.
+    #[must_use]
+    pub fn has_line_rate(&self) -> bool {
+        self.version.ends_with(LINE_RATE)
     }
 
     /// Its version: `7.2.22`.

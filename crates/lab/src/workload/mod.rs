@@ -109,7 +109,8 @@ impl Board {
         }
     }
 
-    const fn console(self) -> &'static str {
+    /// The device of its console.
+    pub(crate) const fn console(self) -> &'static str {
         match self {
             Self::Pc => "ttyS0",
             Self::ArmVirt | Self::ArmVirt64 | Self::Arm9 => "ttyAMA0",
@@ -136,7 +137,8 @@ pub struct Workload {
     /// An instruction takes 2 to the power of this many nanoseconds; `None`: as
     /// the board's processor does.
     pub cpu_shift: Option<u8>,
-    /// More words of the kernel command line, treated.
+    /// More words of the kernel command line, treated. A `console=` of theirs takes the place
+    /// of the board's, which has no rate.
     pub cmdline: Vec<String>,
     /// The kernel of `arm9`.
     pub kernel: KernelConfig,
@@ -353,10 +355,10 @@ impl Workload {
         if let Some(device_tree) = &kernel.device_tree {
             words.pair("-dtb", device_tree);
         }
-        let mut cmdline = format!(
-            "console={} panic=-1 printk.devkmsg=on",
-            self.board.console()
-        );
+        let mut cmdline = "panic=-1 printk.devkmsg=on".to_owned();
+        if !self.cmdline.iter().any(|w| w.starts_with("console=")) {
+            cmdline.insert_str(0, &format!("console={} ", self.board.console()));
+        }
         cmdline.push_str(match self.root {
             None => " rdinit=/init",
             Some(RootOn::Flash) => " devtmpfs.mount=1 ro root=/dev/mtdblock0",
