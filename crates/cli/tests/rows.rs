@@ -87,31 +87,58 @@ fn archives_and_lists_hold_the_same_boots() {
 
     let capture = workspace().join("corpus/captures/v1-debian.tar.zst");
     let list = format!("{}\n{}\n/missing\n", tar.display(), capture.display());
+    let words = ["--from-list", "-", "--every", "40"];
+    let [ok, other, _, bad] = of_stdin(list.as_bytes(), &words, &out);
+    assert_eq!((ok + other, bad), (71, 1));
+    assert!(out.join("boots-00001.parquet").is_file());
+
+    // A stream is a list, or an archive itself.
+    assert_eq!(of_stdin(&bytes, &["-"], &out), [70, 0, 0, 0]);
+    let packed = zstd::encode_all(bytes.as_slice(), 1).unwrap();
+    assert_eq!(of_stdin(&packed, &["-"], &out), [70, 0, 0, 0]);
+    let capture = fs::read(&capture).unwrap();
+    let [ok, other, _, bad] = of_stdin(&capture, &["-"], &out);
+    assert_eq!((ok + other, bad), (1, 0));
+    let list = format!("{}\n", tar.display());
+    assert_eq!(of_stdin(list.as_bytes(), &["-"], &out), [70, 0, 0, 0]);
+}
+
+#[test]
+fn an_archive_of_captures_holds_each_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = fs::read(workspace().join("corpus/captures/v1-debian.tar.zst")).unwrap();
+    let capture = zstd::decode_all(capture.as_slice()).unwrap();
+    let tar = dir.path().join("captures.tar");
+    let mut archive = tar::Builder::new(fs::File::create(&tar).unwrap());
+    for boot in ["one", "two"] {
+        let mut members = tar::Archive::new(capture.as_slice());
+        for member in members.entries().unwrap() {
+            let mut member = member.unwrap();
+            let name = Path::new("field").join(boot).join(member.path().unwrap());
+            let mut header = member.header().clone();
+            archive.append_data(&mut header, name, &mut member).unwrap();
+        }
+    }
+    archive.finish().unwrap();
+    let [ok, other, _, bad] = counts(&[&tar], &dir.path().join("out"));
+    assert_eq!((ok + other, bad), (2, 0));
+}
+
+/// The counts of what comes on standard input.
+fn of_stdin(bytes: &[u8], words: &[&str], out: &Path) -> [u64; 4] {
     let mut rows = Command::new(env!("CARGO_BIN_EXE_firstlight"))
-        .args([
-            "rows",
-            "--from-list",
-            "-",
-            "--every",
-            "40",
-            "--json",
-            "--out",
-        ])
-        .arg(&out)
+        .arg("rows")
+        .args(words)
+        .args(["--json", "--out"])
+        .arg(out)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    rows.stdin
-        .take()
-        .unwrap()
-        .write_all(list.as_bytes())
-        .unwrap();
+    rows.stdin.take().unwrap().write_all(bytes).unwrap();
     let done = rows.wait_with_output().unwrap();
-    assert!(done.status.success());
-    let [ok, other, _, bad] = of_json(&done.stdout);
-    assert_eq!((ok + other, bad), (71, 1));
-    assert!(out.join("boots-00001.parquet").is_file());
+    assert!(done.status.success(), "{done:?}");
+    of_json(&done.stdout)
 }
 
 #[test]

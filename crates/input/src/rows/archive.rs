@@ -7,8 +7,8 @@ use crate::tar_magic;
 use rawimage::compression::Compression;
 use sources::SNIFF_BYTES;
 use std::fs::File;
-use std::io::{Read, Seek};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead, Read, Seek};
+use std::path::{Component, Path, PathBuf};
 use tar::{Archive, Entry};
 
 /// The largest member that is unpacked, bytes.
@@ -31,11 +31,13 @@ pub fn open(path: &Path) -> Option<Box<dyn Read>> {
     let mut archive = Archive::new(head.as_slice());
     let first = archive.entries().ok()?.next()?.ok()?;
     let name = first.path().ok()?.into_owned();
-    let is_capture = format::is_manifest(&name) && name.components().count() <= 2;
-    if is_capture && name.parent().is_none_or(|p| p.as_os_str().is_empty()) {
-        return None;
-    }
-    stream(path)
+    (!is_capture(&name)).then(|| stream(path))?
+}
+
+/// Whether an archive that begins with this member is one capture.
+fn is_capture(first: &Path) -> bool {
+    let is_top = first.parent().is_none_or(|p| p.as_os_str().is_empty());
+    is_top && format::is_manifest(first)
 }
 
 /// The bytes of a file, unpacked if gzip or zstd packed it.
@@ -44,10 +46,49 @@ fn stream(path: &Path) -> Option<Box<dyn Read>> {
     let mut magic = [0; 8];
     let length = file.read(&mut magic).ok()?;
     file.rewind().ok()?;
-    match Compression::detect(magic.get(..length)?) {
-        Some(Compression::Zstd) => Some(Box::new(zstd::Decoder::new(file).ok()?)),
-        Some(Compression::Gzip) => Some(Box::new(flate2::read::MultiGzDecoder::new(file))),
+    match kind(magic.get(..length)?) {
+        Some(Kind::Zstd) => Some(Box::new(zstd::Decoder::new(file).ok()?)),
+        Some(Kind::Gzip) => Some(Box::new(flate2::read::MultiGzDecoder::new(file))),
         _ => Some(Box::new(file)),
+    }
+}
+
+/// How an archive is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+/// How the archive is packed that begins so; `None` if it is none. Whether a packed one is an
+/// archive shows only when it is unpacked.
+pub fn kind(head: &[u8]) -> Option<Kind> {
+    match Compression::detect(head) {
+        Some(Compression::Zstd) => Some(Kind::Zstd),
+        Some(Compression::Gzip) => Some(Kind::Gzip),
+        _ => tar_magic(head).then_some(Kind::Plain),
+    }
+}
+
+/// Gives the boots of an archive that is not in a file.
+pub fn each_of_stream(
+    kind: Kind,
+    stream: impl BufRead + 'static,
+    give: &mut Give<'_>,
+) -> Result<()> {
+    let path = Path::new("standard input");
+    match kind {
+        Kind::Plain => each(path, Box::new(stream), give),
+        Kind::Gzip => each(
+            path,
+            Box::new(flate2::bufread::MultiGzDecoder::new(stream)),
+            give,
+        ),
+        Kind::Zstd => match zstd::Decoder::with_buffer(stream) {
+            Ok(unpacked) => each(path, Box::new(unpacked), give),
+            Err(e) => give(Folder::new(path).damaged(&e)),
+        },
     }
 }
 
@@ -106,6 +147,12 @@ fn unpacked(entry: &mut Entry<'_, impl Read>, name: &Path) -> Result<Member, Str
     }
 }
 
+/// A path in an archive without what says nothing: `./a` is `a`.
+pub(super) fn plain(path: &Path) -> PathBuf {
+    let is_name = |c: &Component<'_>| matches!(c, Component::Normal(_));
+    path.components().filter(is_name).collect()
+}
+
 /// The members of one folder of an archive, while they come.
 struct Folder<'a> {
     archive: &'a Path,
@@ -114,6 +161,8 @@ struct Folder<'a> {
     members: Vec<(Member, Format)>,
     /// Whether each of its files is a boot.
     apart: bool,
+    /// The folder of a capture, which has all that is below it.
+    capture: Option<PathBuf>,
 }
 
 impl<'a> Folder<'a> {
@@ -124,6 +173,7 @@ impl<'a> Folder<'a> {
             judge: Judge::default(),
             members: Vec::new(),
             apart: false,
+            capture: None,
         }
     }
 
@@ -139,10 +189,20 @@ impl<'a> Folder<'a> {
     }
 
     fn add(&mut self, path: &Path, mut member: Member, give: &mut Give<'_>) -> Result<()> {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        if folder != self.name {
-            self.flush(give)?;
-            self.name = folder.to_owned();
+        let is_below = |c: &PathBuf| plain(path).starts_with(plain(c));
+        if !self.capture.as_ref().is_some_and(is_below) {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            if folder != self.name {
+                self.flush(give)?;
+                self.name = folder.to_owned();
+            }
+            if format::is_manifest(path) {
+                self.capture = Some(folder.to_owned());
+            }
+        }
+        if self.capture.is_some() {
+            self.members.push((member, Format::Unknown));
+            return Ok(());
         }
         let format = format::of_file(&mut member.file, path);
         self.apart |= self.judge.add(format) || self.members.len() >= MOST_MEMBERS;
@@ -169,9 +229,7 @@ impl<'a> Folder<'a> {
         let members = std::mem::take(&mut self.members);
         self.judge = Judge::default();
         self.apart = false;
-        let capture = members
-            .iter()
-            .any(|(m, _)| format::is_manifest(Path::new(&m.name)));
+        let capture = self.capture.take().is_some();
         let known = members.iter().any(|(_, f)| *f != Format::Unknown);
         if !capture && !known {
             self.members = members;

@@ -17,6 +17,18 @@ pub fn each(path: &Path, give: &mut Give<'_>) -> Result<()> {
     below(path, 0, give)
 }
 
+/// Gives the boots of an archive (tar, also packed), or of each path in a list, whichever a
+/// stream is. A list is read as it comes.
+pub fn each_of_stream(mut stream: impl BufRead + 'static, give: &mut Give<'_>) -> Result<()> {
+    let head = stream
+        .fill_buf()
+        .on(|| "standard input cannot be read".to_owned())?;
+    match archive::kind(head) {
+        Some(kind) => archive::each_of_stream(kind, stream, give),
+        None => each_of_list(stream, give),
+    }
+}
+
 /// Gives the boots of each path in a list, one per line. Bytes that are not UTF-8 stay.
 pub fn each_of_list(list: impl BufRead, give: &mut Give<'_>) -> Result<()> {
     use std::os::unix::ffi::OsStringExt;

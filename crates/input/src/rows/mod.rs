@@ -7,7 +7,7 @@ mod limit;
 mod row;
 mod unit;
 
-pub use find::{each, each_of_list};
+pub use find::{each, each_of_list, each_of_stream};
 pub use unit::{Give, Member, Unit};
 
 use crate::Reading;

@@ -1,5 +1,6 @@
 //! From the input of one boot to its row.
 
+use super::archive::plain;
 use super::format::is_manifest;
 use super::limit::MOST_LOG_BYTES;
 use super::unit::{Member, Unit};
@@ -84,7 +85,10 @@ fn read(unit: Unit, reading: &Reading, source: &mut FleetSource) -> Result<Fleet
 
 /// The inputs that members of an archive are; the id of those that cannot be read.
 fn of_members(name: &str, members: Vec<Member>, id: &mut String) -> Result<Vec<Input>> {
-    if members.iter().any(|m| is_manifest(Path::new(&m.name))) {
+    let manifest = members.iter().find(|m| is_manifest(Path::new(&m.name)));
+    if let Some(manifest) = manifest {
+        let base = plain(Path::new(&manifest.name));
+        let base = base.parent().unwrap_or(Path::new("")).to_owned();
         let mut files = Vec::new();
         for mut member in members {
             let mut bytes = Vec::new();
@@ -92,9 +96,9 @@ fn of_members(name: &str, members: Vec<Member>, id: &mut String) -> Result<Vec<I
                 .file
                 .read_to_end(&mut bytes)
                 .on(|| "a member".to_owned())?;
-            let file = Path::new(&member.name).file_name();
-            let file = file.map(|n| n.to_string_lossy().into_owned());
-            files.push((file.unwrap_or_default(), bytes));
+            let file = plain(Path::new(&member.name));
+            let file = file.strip_prefix(&base).unwrap_or(&file);
+            files.push((file.to_string_lossy().into_owned(), bytes));
         }
         *id = named(&files.iter().map(|f| digest(&f.1)).collect::<Vec<_>>());
         return Ok(vec![crate::capture_of(Path::new(name), files)?]);

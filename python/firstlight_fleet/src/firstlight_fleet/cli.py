@@ -93,8 +93,8 @@ def _parser() -> argparse.ArgumentParser:
 
     ingest = command("ingest", "Read boots and store them, each once", _ingest)
     ingest.add_argument("inputs", nargs="+", metavar="INPUT", help="captures, logs, folders, "
-                        "archives, or prefixes of an object store (s3://BUCKET/PREFIX); - is a "
-                        "list of paths on standard input")
+                        "archives, or prefixes of an object store (s3://BUCKET/PREFIX); - is an "
+                        "archive or a list of paths on standard input")
     ingest.add_argument("--release", help="release of these boots")
     ingest.add_argument("--board", help="board of these boots [default: as the log says]")
     ingest.add_argument("--product", help="product of these boots [default: default]")

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// Which boots, and where their tables go.
 #[derive(Debug, Args)]
 pub struct Rows {
-    /// Captures, logs, folders, and archives (tar) of them; `-` is a list of paths on standard
-    /// input
+    /// Captures, logs, folders, and archives (tar) of them; `-` is an archive or a list of paths on
+    /// standard input
     #[arg(value_name = "INPUT", required_unless_present = "from_list", value_hint = ValueHint::AnyPath)]
     pub inputs: Vec<PathBuf>,
     /// Read more inputs from a list, one path per line; `-` is standard input

@@ -7,7 +7,7 @@ use crate::out::Out;
 use crate::progress;
 use anyhow::{Context, Result, bail};
 use args::Rows;
-use input::rows::{Unit, each, each_of_list, rows};
+use input::rows::{Unit, each, each_of_list, each_of_stream, rows};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub fn run(args: &Rows, out: &mut Out) -> Result<()> {
         };
         for path in &args.inputs {
             if path == Path::new("-") {
-                each_of_list(std::io::stdin().lock(), &mut give)?;
+                each_of_stream(std::io::stdin().lock(), &mut give)?;
             } else {
                 each(path, &mut give)?;
             }
