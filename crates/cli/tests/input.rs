@@ -665,3 +665,25 @@ fn help_has_the_formats_and_every_verb() {
     assert!(String::from_utf8_lossy(&help.stdout).contains("--check-exact"));
     assert_eq!(firstlight(&["help", "no-such-verb"]).status.code(), Some(2));
 }
+
+#[test]
+fn a_log_that_is_newest_first_says_the_same() {
+    let s = Scratch::new();
+    let mut forward = vec!["[    0.000000] Linux version 6.1.0".to_owned()];
+    for call in 0..12 {
+        forward.push(format!(
+            "[    0.{call:02}1000] calling  f{call}+0x0/0x10 @ 1"
+        ));
+        forward.push(format!(
+            "[    0.{call:02}5000] initcall f{call}+0x0/0x10 returned 0 after 4000 usecs"
+        ));
+    }
+    let backward: Vec<String> = forward.iter().rev().cloned().collect();
+    let shown = |name: &str, lines: &[String]| {
+        let file = s.file(name, (lines.join("\n") + "\n").as_bytes());
+        // The name of the file is in its evidence.
+        let text = json(&["blame", "--json", &file]).to_string();
+        text.replace("backward", "forward")
+    };
+    assert_eq!(shown("backward", &backward), shown("forward", &forward));
+}

@@ -58,6 +58,7 @@ pub mod video;
 mod walltime;
 
 /// What a source fills.
+pub use kernel_log::newest_first;
 pub use record::Recorder;
 pub use source::{Input, SNIFF_BYTES, Sniff, Source};
 

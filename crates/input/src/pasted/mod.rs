@@ -5,14 +5,19 @@
 //! and each line gets an indentation, a mark (`# `, `> `) or a number. They are taken away here,
 //! before any source sees the log. Every line keeps its length, with blanks at its end, so
 //! evidence points to the same place.
+//!
+//! Some show the newest line first. Such a log is turned round; its evidence points into the
+//! turned text.
 
 mod characters;
 mod lines;
+mod order;
 mod padded;
 pub mod page;
 
 use characters::Characters;
 use lines::LineMark;
+use order::oldest_first;
 use sources::{Sniff, Source};
 use std::borrow::Cow;
 
@@ -21,6 +26,8 @@ use std::borrow::Cow;
 pub struct Pasted {
     characters: Option<Characters>,
     lines: Option<LineMark>,
+    /// The newest line is the first.
+    turned: bool,
 }
 
 impl Pasted {
@@ -52,8 +59,14 @@ impl Pasted {
             let (surer, other) = strength(sources::best(&mark.plain(&text)));
             surer > sure || is_console && other != name
         });
-        let found = Self { characters, lines };
-        (found.characters.is_some() || found.lines.is_some()).then_some(found)
+        let mut found = Self {
+            characters,
+            lines,
+            turned: false,
+        };
+        found.turned = sources::newest_first(&found.plain(head));
+        let is_any = found.characters.is_some() || found.lines.is_some() || found.turned;
+        is_any.then_some(found)
     }
 
     /// A text without it.
@@ -62,9 +75,13 @@ impl Pasted {
             Some(characters) => Cow::Owned(characters.plain(text)),
             None => Cow::Borrowed(text),
         };
-        match &self.lines {
+        let text = match &self.lines {
             Some(mark) => mark.plain(&text),
             None => text.into_owned(),
+        };
+        match self.turned {
+            true => oldest_first(&text),
+            false => text,
         }
     }
 }

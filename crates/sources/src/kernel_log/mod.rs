@@ -46,6 +46,7 @@ mod journal;
 mod local_clock;
 mod milestone;
 mod notes;
+mod order;
 mod pairs;
 mod plain;
 mod reader;
@@ -59,6 +60,7 @@ mod units;
 
 pub(crate) use at::At;
 pub(crate) use boots::ranges;
+pub use order::newest_first;
 pub(crate) use reader::{Outcome, Reader};
 pub(crate) use units::Units;
 
