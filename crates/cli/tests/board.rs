@@ -319,3 +319,46 @@ fn what_a_board_cannot_do_is_said_in_one_sentence() {
     }
     assert_eq!(bench.boots(), Vec::<String>::new());
 }
+
+/// What listens to a board and what watches it hold devices: they end with this program, also
+/// when it is killed.
+#[test]
+fn programs_that_hold_devices_end_with_a_killed_run() {
+    let Some(bench) = Bench::start(&["--length", "30"]) else {
+        return;
+    };
+    let text = fs::read_to_string(bench.path("bench.toml")).unwrap();
+    let text = text
+        .replace(
+            "port = \"unix:console\"",
+            "exec = \"echo $$ >listener; exec sleep 600\"",
+        )
+        .replace(
+            "first_light = \"console:login: $\"",
+            "first_light = \"watch:echo $$ >watcher; exec sleep 600\"",
+        );
+    fs::write(bench.path("bench.toml"), text).unwrap();
+    let experiment = bench.write_experiment(SHORT, "");
+    let mut child = bench
+        .command(&experiment, &[])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let process = |name: &str| -> Option<String> {
+        let number = fs::read_to_string(bench.path(name)).ok()?;
+        Some(format!("/proc/{}", number.trim())).filter(|p| p != "/proc/")
+    };
+    bench.wait("both programs", || {
+        process("listener").is_some() && process("watcher").is_some()
+    });
+    let both = ["listener", "watcher"].map(|name| process(name).unwrap());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for path in both {
+        // A zombie has no program.
+        bench.wait("the end of a program", || {
+            fs::read(format!("{path}/cmdline")).map_or(true, |c| c.is_empty())
+        });
+    }
+}
