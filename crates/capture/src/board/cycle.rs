@@ -70,6 +70,13 @@ pub struct Cycle {
 }
 
 impl Cycle {
+    /// From power-on to first light, in nanoseconds; `None`: first light did not come, or before
+    /// the power command had ended, so that power-on is not known.
+    #[must_use]
+    pub fn light_from_power_ns(&self) -> Option<u64> {
+        self.light.map(|l| l.at_ns).filter(|ns| *ns > 0)
+    }
+
     /// Why this boot says nothing of its variant, if so. A boot that was reset is another
     /// boot than the one that was measured from power-on.
     #[must_use]
@@ -93,6 +100,14 @@ impl Cycle {
             End::Light => {
                 if let Some(text) = &self.fallback {
                     return Some(format!("fallback: the console showed `{text}`"));
+                }
+                if self.light_from_power_ns().is_none() && self.light_from_loader_ns.is_none() {
+                    return Some(
+                        "power: first light came before the power command ended, and there is no \
+                         loader's line to count from; use a command that returns as soon as the \
+                         power is on"
+                            .to_owned(),
+                    );
                 }
                 if self.loader_missed {
                     return Some(

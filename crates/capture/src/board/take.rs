@@ -105,7 +105,7 @@ pub fn take(
     let known = serde_json::json!({
         "board": board.name,
         "first_light_ns": {
-            "power_on": cycle.light.map(|l| l.at_ns),
+            "power_on": cycle.light_from_power_ns(),
             "loader": cycle.light_from_loader_ns,
         },
         "light_error_ns": cycle.light.map(|l| l.error_ns),

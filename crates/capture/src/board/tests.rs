@@ -280,18 +280,33 @@ fn why_a_boot_is_void() {
         raw: Vec::new(),
         files: Vec::new(),
     };
-    assert_eq!(cycle(End::Light, 0, None).void(0), None);
-    assert_eq!(cycle(End::Light, 1, None).void(1), None);
+    let good = |resets: u32| Cycle {
+        light: Some(super::Seen {
+            at_ns: 9,
+            error_ns: 0,
+        }),
+        ..cycle(End::Light, resets, None)
+    };
+    assert_eq!(good(0).void(0), None);
+    assert_eq!(good(1).void(1), None);
     let headless = Cycle {
         loader_missed: true,
+        ..good(0)
+    };
+    let early = Cycle {
+        light: Some(super::Seen {
+            at_ns: 0,
+            error_ns: 0,
+        }),
         ..cycle(End::Light, 0, None)
     };
     for (cycle, word) in [
-        (headless, "console: first light came without a line"),
         (
-            cycle(End::Light, 1, None),
-            "reset: the board was reset 1 times",
+            early,
+            "power: first light came before the power command ended",
         ),
+        (headless, "console: first light came without a line"),
+        (good(1), "reset: the board was reset 1 times"),
         (
             cycle(End::Light, 0, Some("slot B")),
             "fallback: the console showed `slot B`",

@@ -154,7 +154,7 @@ impl Session<'_> {
         let boot = BoardBoot {
             begun_unix_ms,
             first_light_ns: Lights {
-                power_on: light(|c| c.light.map(|l| l.at_ns)),
+                power_on: light(Cycle::light_from_power_ns),
                 loader: light(|c| c.light_from_loader_ns),
             },
             light_error_ns: light(|c| c.light.map(|l| l.error_ns)).unwrap_or(0),

@@ -145,7 +145,7 @@ pub fn board_values(state: &BTreeMap<String, String>) -> Vec<BoardValue> {
 /// First light from two beginnings.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct BoardLights {
-    /// From power-on; null in a void boot.
+    /// From power-on; null in a void boot, or if first light came before the power command ended.
     pub power_on: Option<i64>,
     /// From the first byte of the boot loader; null in a void boot or without a loader's line.
     pub loader: Option<i64>,

@@ -60,7 +60,7 @@ fn document(board: &str, out: &Path, taken: &TakenBoot) -> json::Capture {
         board: Some(json::CaptureBoard {
             board: board.to_owned(),
             first_light_ns: json::BoardLights {
-                power_on: cycle.light.map(|l| ns(l.at_ns)),
+                power_on: cycle.light_from_power_ns().map(ns),
                 loader: cycle.light_from_loader_ns.map(ns),
             },
             light_error_ns: cycle.light.map(|l| ns(l.error_ns)),
