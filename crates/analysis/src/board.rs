@@ -2,8 +2,9 @@
 
 use crate::effect::{Verdict, median, range};
 use crate::experiment::ExperimentError;
-use crate::sequential::{Answer, Looks, TimeDrift, drift, scatter};
+use crate::sequential::{Answer, Looks, TimeDrift, below, drift, scatter};
 use crate::statistics::{Judgement, sample_effect};
+use crate::truth::rank_correlation;
 use record::Nanos;
 use std::collections::BTreeMap;
 
@@ -70,6 +71,8 @@ pub struct BoardTrial {
     pub resets: u32,
     /// What proves which variant booted.
     pub proof: BoardProof,
+    /// What the board said of its state after first light, as numbers in text.
+    pub state: BTreeMap<String, String>,
     /// Where its capture is.
     pub capture: String,
 }
@@ -210,6 +213,35 @@ pub struct BoardReport {
     pub variants: Vec<BoardVariant>,
     /// Whether boots changed with time.
     pub drift: Option<TimeDrift>,
+    /// The shortest and the longest time without power before boots that count.
+    pub off: Option<(Nanos, Nanos)>,
+    /// What the board said of its state in boots that count.
+    pub states: Vec<BoardState>,
+}
+
+/// A value of a board's state over a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoardState {
+    /// Its name: `temperature_c`.
+    pub name: String,
+    /// How many boots have it.
+    pub boots: usize,
+    /// The least of them.
+    pub least: f64,
+    /// The most of them.
+    pub most: f64,
+    /// How far first light follows it, whatever the variant; `None` of fewer than eight boots,
+    /// and of a value that never changes.
+    pub follows: Option<BoardFollows>,
+}
+
+/// How far first light follows a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BoardFollows {
+    /// The rank correlation (Spearman, 1904), from -1 to 1.
+    pub correlation: f64,
+    /// How probable so large a one is by chance, by the normal distribution of ranks.
+    pub p_value: f64,
 }
 
 /// The effects for which a run says how many boots they need.
@@ -265,6 +297,8 @@ pub fn board(
         variants: variants.collect(),
         scatter: of_baseline(&trials, question, basis),
         drift: over_time(&trials, basis),
+        off: without_power(&trials),
+        states: states(&trials, basis),
         trials,
     })
 }
@@ -352,22 +386,74 @@ fn of_baseline(
     })
 }
 
-/// How far each boot was from its variant's median, over time.
+/// Whether boots changed with time.
 fn over_time(trials: &[BoardTrial], basis: BoardBasis) -> Option<TimeDrift> {
-    let mut by_variant: BTreeMap<&str, Vec<(u64, Nanos)>> = BTreeMap::new();
+    let from_median = from_median(trials, basis);
+    let boots = from_median.iter().map(|(t, off)| (t.begun_unix_ms, *off));
+    drift(&boots.collect::<Vec<_>>())
+}
+
+/// How far each boot that counts was from its variant's median.
+fn from_median(trials: &[BoardTrial], basis: BoardBasis) -> Vec<(&BoardTrial, Nanos)> {
+    let mut by_variant: BTreeMap<&str, Vec<(&BoardTrial, Nanos)>> = BTreeMap::new();
     for trial in trials.iter().filter(|t| t.purpose == BoardPurpose::Result) {
         if let Some(light) = trial.light(basis) {
             let of = by_variant.entry(&trial.variant).or_default();
-            of.push((trial.begun_unix_ms, light));
+            of.push((trial, light));
         }
     }
     let mut all = Vec::new();
-    for boots in by_variant.values() {
+    for boots in by_variant.into_values() {
         let lights: Vec<Nanos> = boots.iter().map(|(_, light)| *light).collect();
-        let middle = median(&lights)?;
-        all.extend(boots.iter().map(|(at, light)| (*at, *light - middle)));
+        if let Some(middle) = median(&lights) {
+            all.extend(boots.into_iter().map(|(t, light)| (t, light - middle)));
+        }
     }
-    drift(&all)
+    all
+}
+
+fn without_power(trials: &[BoardTrial]) -> Option<(Nanos, Nanos)> {
+    let counted = |t: &&BoardTrial| t.void.is_none() && t.purpose == BoardPurpose::Result;
+    let off: Vec<Nanos> = trials
+        .iter()
+        .filter(counted)
+        .filter_map(|t| t.off)
+        .collect();
+    range(&off)
+}
+
+/// Each value that boots have, and whether first light follows it.
+fn states(trials: &[BoardTrial], basis: BoardBasis) -> Vec<BoardState> {
+    /// Fewer boots say nothing.
+    const FEWEST: usize = 8;
+    let mut by_name: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+    for (trial, off) in from_median(trials, basis) {
+        for (name, value) in &trial.state {
+            if let Ok(value) = value.parse() {
+                let of = by_name.entry(name).or_default();
+                of.push((value, off.get() as f64));
+            }
+        }
+    }
+    let state = |(name, boots): (&str, Vec<(f64, f64)>)| {
+        let (values, off): (Vec<f64>, Vec<f64>) = boots.into_iter().unzip();
+        let follows = rank_correlation(&values, &off).filter(|_| values.len() >= FEWEST);
+        let follows = follows.map(|correlation| {
+            let z = correlation.abs() * (values.len() as f64 - 1.0).sqrt();
+            BoardFollows {
+                correlation,
+                p_value: (2.0 * (1.0 - below(z))).clamp(0.0, 1.0),
+            }
+        });
+        BoardState {
+            name: name.to_owned(),
+            boots: values.len(),
+            least: values.iter().copied().fold(f64::INFINITY, f64::min),
+            most: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            follows,
+        }
+    };
+    by_name.into_iter().map(state).collect()
 }
 
 impl BoardComparison {

@@ -74,8 +74,9 @@ mod unknown;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use board::{
-    BoardBasis, BoardComparison, BoardProof, BoardPurpose, BoardQuestion, BoardReport,
-    BoardScatter, BoardTrial, BoardVariant, Outcome as BoardOutcome, board, board_settled,
+    BoardBasis, BoardComparison, BoardFollows, BoardProof, BoardPurpose, BoardQuestion,
+    BoardReport, BoardScatter, BoardState, BoardTrial, BoardVariant, Outcome as BoardOutcome,
+    board, board_settled,
 };
 pub use boot::{Boot, boot};
 pub use boot_kind::{BootKind, boot_kind};

@@ -215,7 +215,7 @@ pub fn drift(boots: &[(u64, Nanos)]) -> Option<TimeDrift> {
 }
 
 /// The standard normal distribution, to 1.5e-7 (Abramowitz and Stegun, 7.1.26).
-fn below(z: f64) -> f64 {
+pub(crate) fn below(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
     let terms = [

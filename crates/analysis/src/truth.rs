@@ -124,7 +124,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 
 /// Spearman's: Pearson's of the ranks. `None` of fewer than three, or where one side is all
 /// the same.
-fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
+pub(crate) fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.len() < 3 || a.len() != b.len() {
         return None;
     }

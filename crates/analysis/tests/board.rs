@@ -22,6 +22,7 @@ fn trial(variant: &str, round: u32, us: i64) -> BoardTrial {
         void: None,
         resets: 0,
         proof: BoardProof::default(),
+        state: std::collections::BTreeMap::new(),
         capture: String::new(),
     }
 }
@@ -143,4 +144,41 @@ fn scatter_comes_from_its_own_boots_and_drift_from_all() {
         drift.p_value < 0.01 && drift.change > Nanos(40_000_000),
         "{drift:?}"
     );
+}
+
+/// A board that becomes warm while it is measured, whatever is on it: first light follows its
+/// temperature, and not a value that goes up and down.
+#[test]
+fn state_and_off_time_are_told_and_what_first_light_follows() {
+    let with = |light: fn(u32) -> i64| {
+        let mut trials = rounds(10);
+        for t in &mut trials {
+            let n = t.round;
+            t.loader = t.loader.map(|l| Nanos(l.get() + light(n)));
+            t.off = Some(Nanos(3_000_000_000 + i64::from(n)));
+            t.state
+                .insert("temperature_c".to_owned(), format!("{}.5", 40 + n));
+            t.state
+                .insert("clock_hz".to_owned(), "1500000000".to_owned());
+        }
+        report(trials)
+    };
+    let warm = with(|n| i64::from(n) * 20_000_000);
+    assert_eq!(warm.off, Some((Nanos(3_000_000_000), Nanos(3_000_000_009))));
+    let names: Vec<&str> = warm.states.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["clock_hz", "temperature_c"]);
+    let [clock, temperature] = warm.states.as_slice() else {
+        unreachable!("{:?}", warm.states);
+    };
+    // What never changes explains nothing.
+    assert_eq!((clock.follows, clock.boots), (None, 20));
+    assert_eq!((temperature.least, temperature.most), (40.5, 49.5));
+    let follows = temperature.follows.unwrap();
+    assert!(
+        follows.correlation > 0.9 && follows.p_value < 0.001,
+        "{follows:?}"
+    );
+    let steady = with(|_| 0);
+    let follows = steady.states[1].follows.unwrap();
+    assert!(follows.p_value > 0.01, "{follows:?}");
 }

@@ -26,6 +26,7 @@ pub mod kernel;
 pub mod signature;
 pub mod treatment;
 pub mod uimage;
+pub mod uki;
 
 pub use edit::{Edit, Patch, PatchError};
 pub use rawimage::{Compression, Endian, Foreign, Part, ReadAt, compression};

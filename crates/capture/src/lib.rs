@@ -6,6 +6,7 @@ pub mod board;
 pub mod cold;
 pub mod direct;
 pub mod error;
+mod guarded;
 pub mod here;
 pub mod keep;
 pub mod serial;

@@ -54,7 +54,7 @@ fn boot(folder: &Path) -> Result<(Cycle, bool), BoardError> {
         ..Deployment::default()
     };
     adapter.deploy(&what)?;
-    let cycle = measure(adapter.as_mut(), &board, &mut Nobody)?;
+    let cycle = measure(adapter.as_mut(), &board, None, &mut Nobody)?;
     let proven = prove(&board.proof, &what, &cycle.raw, adapter.as_mut())?;
     Ok((cycle, proven.seen))
 }

@@ -4,7 +4,7 @@ mod capture;
 mod lab;
 mod treat;
 
-pub use capture::{Capture, CaptureFrom, CaptureSerial, CaptureSsh, duration};
+pub use capture::{Capture, CaptureBoard, CaptureFrom, CaptureSerial, CaptureSsh, duration};
 pub use lab::{
     Ci, Hosts, Lab, LabClassics, LabDoctor, LabFindings, LabMounts, LabResolution, LabRun,
     LabTrial, LabVerb,
@@ -133,6 +133,9 @@ pub struct Tune {
     /// Write trials and results to DIR; an interrupted run resumes there [default: NAME.tune]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
+    /// Try first what saves most in the lab: the output folder of `tune` or `lab run` there
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::AnyPath)]
+    pub forecast: Option<PathBuf>,
     /// On a board: stop after N power cycles; the same command continues
     #[arg(long, value_name = "N")]
     pub limit_cycles: Option<u64>,

@@ -27,7 +27,8 @@ const VARIANTS: &str = "[[variant]]\nname = \"later\"\ntreatments = [\"cmdline+=
 #[test]
 #[ignore = "a board test of minutes; `./x test board` runs it"]
 fn forty_faults_and_kills_leave_a_table_without_errors() {
-    let Some(bench) = Bench::start(&["--fault-rate", "0.3", "--seed", "7"]) else {
+    let Some(bench) = Bench::start(&["--length", "0.2", "--fault-rate", "0.3", "--seed", "7"])
+    else {
         return;
     };
     bench.write_board("[deploy]\nfiles = \"card\"\n", "silence_s = 3\n");
@@ -104,7 +105,7 @@ fn forty_faults_and_kills_leave_a_table_without_errors() {
 #[ignore = "a board test of minutes; `./x test board` runs it"]
 fn three_boards_at_once_do_not_meet() {
     let benches: Vec<Bench> = (1..=3)
-        .filter_map(|seed| Bench::start(&["--seed", &seed.to_string()]))
+        .filter_map(|seed| Bench::start(&["--length", "0.3", "--seed", &seed.to_string()]))
         .collect();
     std::thread::scope(|scope| {
         for bench in &benches {
@@ -373,6 +374,26 @@ fn a_place_of_labgrid_is_held_once_and_released_on_every_end() {
     assert!(slow.len() < 5, "{slow:?}");
     assert!(!labgrid.is_acquired());
     bench.is_as_before();
+
+    // A command of the file has the place, too: labgrid's own client refuses one that somebody
+    // else has.
+    let client = labgrid.bin.join("labgrid-client");
+    let run = format!(
+        "run = \"{} env >place.yaml\"\nrestore = \"true\"\n",
+        client.display()
+    );
+    let with_client = fs::read_to_string(bench.path("bench.toml")).unwrap() + &run;
+    fs::write(bench.path("bench.toml"), with_client).unwrap();
+    fs::remove_dir_all(bench.path("out")).unwrap();
+    let once = bench.write_experiment("warm_up = 0\nscatter_rounds = 0\nensemble = 1\n", "");
+    let (out, _, said) = bench.run(&once, &[]);
+    assert!(out.status.success(), "{said}");
+    let place = fs::read_to_string(bench.path("place.yaml")).unwrap();
+    assert!(
+        place.contains("NetworkPowerPort") || place.contains("RemotePlace"),
+        "{place}"
+    );
+    bench.write_experiment(base, VARIANTS);
 
     // Without the exporter there is one sentence.
     drop(labgrid);

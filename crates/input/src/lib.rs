@@ -42,5 +42,5 @@ pub use line::line;
 pub use open::{capture_of, file, read, read_named};
 pub use packed::tar_magic;
 pub use reading::{Reading, Say};
-pub use results::{Results, results};
+pub use results::{Results, results, shares};
 pub use types::{Capture, HERE, Input, Raw, STDIN};

@@ -12,6 +12,9 @@ const FILES: [&str; 2] = ["board.json", "result.json"];
 /// The formats of these files.
 const SCHEMAS: [&str; 2] = ["firstlight.lab.board/1", "firstlight.lab/1"];
 
+/// The result of a search, and its format.
+const TUNED: (&str, &str) = ("tune.json", "firstlight.tune/1");
+
 /// What a run says of its variants.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
@@ -63,6 +66,49 @@ pub fn results(path: &Path) -> Result<Results> {
     }
 }
 
+/// What treatments save in virtual time, as a search in the lab found: `tune.json` in the output
+/// folder of `firstlight tune`, or that file. `None`: there is none.
+///
+/// # Errors
+/// It is of another format, or of a board.
+pub fn shares(path: &Path) -> Result<Option<Vec<(String, Nanos)>>> {
+    let file = match path.is_dir() {
+        true => path.join(TUNED.0),
+        false => path.to_owned(),
+    };
+    if !file.is_file() || file.file_name() != Path::new(TUNED.0).file_name() {
+        return Ok(None);
+    }
+    let name = file.display();
+    let text = std::fs::read_to_string(&file).on(|| format!("{name}: cannot be read"))?;
+    let found: Value = serde_json::from_str(&text).on(|| format!("{name}: is not JSON"))?;
+    let is = |key: &str, value: &str| found.get(key).and_then(Value::as_str) == Some(value);
+    if !is("schema", TUNED.1) || !is("clock", "virtual") {
+        refuse!(
+            "{name}: expected a search in the lab (schema {}, virtual time); name its output folder",
+            TUNED.1
+        );
+    }
+    let list = |key: &str| {
+        found
+            .get(key)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+    };
+    let text = |row: &Value, key: &str| Some(row.get(key)?.as_str()?.to_owned());
+    let kept = list("kept").filter_map(|row| {
+        let share = row.get("share_ns").and_then(Value::as_i64)?;
+        Some((text(row, "treatment")?, Nanos(share)))
+    });
+    let dropped = list("dropped").filter_map(|row| {
+        // Of what was not tried nothing is known.
+        let was_tried = !text(row, "why")?.starts_with("not tried");
+        was_tried.then_some((text(row, "treatment")?, Nanos::ZERO))
+    });
+    Ok(Some(kept.chain(dropped).collect()))
+}
+
 fn of(run: &Value) -> Option<Results> {
     let text = |key: &str| Some(run.get(key)?.as_str()?.to_owned());
     let name = text("baseline")?;
@@ -105,6 +151,29 @@ fn of(run: &Value) -> Option<Results> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test")]
     use super::*;
+
+    #[test]
+    fn shares_of_a_search_in_the_lab_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(shares(folder.path()).unwrap(), None);
+        let write = |clock: &str| {
+            let text = format!(
+                r#"{{"schema":"firstlight.tune/1","clock":"{clock}",
+                    "kept":[{{"treatment":"cmdline+=quiet","share_ns":500}},
+                            {{"treatment":"mask=a.service","share_ns":null}}],
+                    "dropped":[{{"treatment":"cmdline+=x","why":"no effect: none"}},
+                               {{"treatment":"cmdline+=y","why":"not tried: it weakens"}}]}}"#
+            );
+            std::fs::write(folder.path().join("tune.json"), text).unwrap();
+        };
+        write("virtual");
+        let found = shares(folder.path()).unwrap().unwrap();
+        let wanted = [("cmdline+=quiet", 500), ("cmdline+=x", 0)];
+        assert_eq!(found, wanted.map(|(t, ns)| (t.to_owned(), Nanos(ns))));
+        write("wall");
+        let said = shares(folder.path()).unwrap_err().to_string();
+        assert!(said.contains("virtual time"), "{said}");
+    }
 
     #[test]
     fn results_of_the_lab_and_of_a_board_are_read_alike() {

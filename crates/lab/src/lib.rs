@@ -36,6 +36,7 @@ pub mod layout;
 mod loading;
 mod machine;
 mod modules;
+mod on_files;
 mod pace;
 mod pc;
 mod prepared;

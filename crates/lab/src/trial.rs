@@ -1,6 +1,7 @@
 //! A trial: one boot of one variant, and what came of it.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use treat::BootSpec;
@@ -168,6 +169,10 @@ pub struct BoardBoot {
     pub resets: u32,
     /// What proves which variant booted.
     pub proof: BoardProof,
+    /// What the board said of its state after first light, such as its temperature: numbers as
+    /// they were printed.
+    #[serde(default)]
+    pub state: BTreeMap<String, String>,
 }
 
 /// First light of a board, from two beginnings.

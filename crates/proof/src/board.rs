@@ -90,6 +90,7 @@ pub fn board_trial(trial: &Trial, out: &Path) -> Option<BoardTrial> {
             expected: board.proof.expected.clone(),
             seen: board.proof.seen,
         },
+        state: board.state.clone(),
         capture: out.join(&trial.capture).display().to_string(),
     })
 }

@@ -56,6 +56,8 @@ pub struct BootSpec {
     /// The configuration that the kernel is built with, in place of one that was
     /// built before: fragments, each laid over those before it.
     pub build: Vec<String>,
+    /// Treatments of the files that a board boots from.
+    pub files: Vec<String>,
 }
 
 /// What is done about reading.

@@ -42,6 +42,9 @@ pub enum Treatment {
     UnsignedModules,
     /// `ubi-fastmap=on`: the kernel command line says that UBI keeps a fastmap.
     UbiFastmap,
+    /// A treatment of the files that a board boots from, as its text: `menu-timeout=0`. Only
+    /// those files know what it does. [`Treatment::parse`] never gives it.
+    OfFiles(String),
 }
 
 /// Why a treatment cannot be understood, applied or undone.
@@ -130,6 +133,8 @@ enum Inverse {
     Fragment(String),
     /// What was done about the initramfs before, and after.
     Initramfs(Initramfs, Initramfs),
+    /// The last treatment of files is taken away.
+    File(String),
 }
 
 /// The suffixes of unit names that can be masked.
@@ -281,6 +286,7 @@ impl Treatment {
             Self::Initramfs(method) => initramfs::plan_packing(*method, spec),
             Self::UnsignedModules => initramfs::plan_unsigned(spec),
             Self::UbiFastmap => fastmap::plan(&spec.cmdline),
+            Self::OfFiles(text) => format!("the files that the board boots from get `{text}`"),
         }
     }
 
@@ -340,6 +346,11 @@ impl Treatment {
                 true => Inverse::CommandLine(spec.cmdline.clone(), after.cmdline.clone()),
                 false => Inverse::Nothing,
             },
+            Self::OfFiles(text) if spec.files.contains(text) => Inverse::Nothing,
+            Self::OfFiles(text) => {
+                after.files.push(text.clone());
+                Inverse::File(text.clone())
+            }
         };
         let treatment = self.clone();
         Ok((after, Undo { treatment, inverse }))
@@ -361,6 +372,7 @@ impl fmt::Display for Treatment {
             Self::Initramfs(method) => write!(f, "initramfs={}", method.name()),
             Self::UnsignedModules => f.write_str(initramfs::UNSIGNED),
             Self::UbiFastmap => f.write_str(fastmap::TEXT),
+            Self::OfFiles(text) => f.write_str(text),
         }
     }
 }
@@ -399,6 +411,7 @@ impl Undo {
             }
             Inverse::Fragment(fragment) => before.build.pop().as_ref() == Some(fragment),
             Inverse::Initramfs(was, is) => std::mem::replace(&mut before.initramfs, *was) == *is,
+            Inverse::File(text) => before.files.pop().as_ref() == Some(text),
         };
         if done {
             Ok(before)

@@ -70,6 +70,7 @@ fn root(folder: &Path) -> PathBuf {
     let root = folder.join("root");
     let files = [
         ("boot/cmdline.txt", "console=ttyS0 root=/dev/sda1\n"),
+        ("boot/config.txt", "boot_delay=1\n[pi4]\narm_boost=1\n"),
         (
             "etc/default/grub",
             "GRUB_TIMEOUT=5\nGRUB_CMDLINE_LINUX_DEFAULT=\"splash\"\n",
@@ -203,12 +204,13 @@ fn undo(root: &Path, text: &str) -> Result<(), FileError> {
 }
 
 /// What changes a root tree, in every way there is.
-const TREATMENTS: [&str; 17] = [
+const TREATMENTS: [&str; 18] = [
     "cmdline+=quiet",
     "cmdline-=splash",
     "mask=a.service",
     "mask=b@x.service",
     "journald=volatile",
+    "firmware=boot_delay=0",
     "fstab=/:-discard",
     "fstab=/:pass=0",
     "menu-timeout=0",
@@ -357,6 +359,9 @@ fn texts_and_kinds_agree() {
         "late-modules=a,,b",
         "late-modules=",
         "start-script=two",
+        "firmware=boot_delay",
+        "firmware==0",
+        "firmware=boot delay=0",
         "cat-pipes=..",
     ] {
         assert!(FileTreatment::parse(wrong).is_err(), "{wrong}");
@@ -529,7 +534,11 @@ fn what_cannot_be_treated_is_refused_and_nothing_changes() {
             "mask=none.service",
             "could not find the unit none.service",
         ),
-        (root.clone(), "env=bootdelay=0", "is a folder"),
+        (
+            root.clone(),
+            "env=bootdelay=0",
+            "could not find a U-Boot environment",
+        ),
         (root.clone(), "config=CONFIG_A=y", "is a folder"),
         (root.clone(), "kernel=uncompressed", "works only in the lab"),
         (root.clone(), "fstab=/none:+noatime", "mounts /none"),

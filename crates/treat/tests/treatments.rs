@@ -5,7 +5,9 @@
     reason = "a test fails by panicking"
 )]
 
-use firstlight_treat::{BootSpec, CommandLine, KernelForm, TreatError, Treatment, WordError};
+use firstlight_treat::{
+    BootSpec, CommandLine, FileTreatment, KernelForm, TreatError, Treatment, WordError,
+};
 use std::collections::BTreeMap;
 
 fn spec(cmdline: &str) -> BootSpec {
@@ -229,4 +231,19 @@ fn a_variable_of_the_environment_is_set_and_taken_away() {
         let said = Treatment::parse(wrong).unwrap_err();
         assert!(matches!(said, TreatError::Variable { .. }), "{wrong}");
     }
+}
+
+#[test]
+fn a_treatment_of_a_boards_files_is_told_apart_and_taken_back() {
+    let before = spec("quiet");
+    let treatment = Treatment::OfFiles("menu-timeout=0".to_owned());
+    let (after, undo) = treatment.apply(&before).unwrap();
+    assert_ne!(after, before);
+    assert_eq!(treatment.apply(&after).unwrap().0, after);
+    assert_eq!(undo.apply(&after).unwrap(), before);
+    assert_eq!(treatment.to_string(), "menu-timeout=0");
+    assert_eq!(
+        FileTreatment::from(treatment),
+        FileTreatment::parse("menu-timeout=0").unwrap()
+    );
 }

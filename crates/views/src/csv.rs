@@ -201,12 +201,19 @@ pub fn lab_board(r: &BoardReport) -> String {
         "begun_unix_ms",
         "power_on_ns",
         "loader_ns",
+        "light_error_ns",
+        "power_error_ns",
         "off_ns",
         "resets",
         "proven",
+        "state",
         "void",
     ];
     let row = |t: &BoardTrial| {
+        let state = t
+            .state
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
         [
             t.variant.clone(),
             t.round.to_string(),
@@ -215,9 +222,12 @@ pub fn lab_board(r: &BoardReport) -> String {
             t.begun_unix_ms.to_string(),
             ns(t.power_on),
             ns(t.loader),
+            t.light_error.get().to_string(),
+            t.power_error.get().to_string(),
             ns(t.off),
             t.resets.to_string(),
             t.proof.seen.to_string(),
+            state.collect::<Vec<_>>().join(" "),
             t.void.clone().unwrap_or_default(),
         ]
     };

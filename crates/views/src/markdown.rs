@@ -1,6 +1,7 @@
 //! Tables as Markdown, for reports and comments.
 
 use crate::classic::{ClassicResult, ClassicValue};
+use crate::terminal::board_explained;
 use crate::tuned::Tuned;
 use crate::words;
 use analysis::{BoardReport, Experiment, Verdict};
@@ -71,6 +72,15 @@ pub fn lab_board(r: &BoardReport) -> String {
             time(v.power_on.map(|m| m.0)),
             time(v.loader.map(|m| m.0)),
         );
+    }
+    text.push('\n');
+    for line in board_explained(r) {
+        let _ = writeln!(text, "- {}", cell(&line));
+    }
+    let void = r.trials.iter().filter_map(|t| Some((t, t.void.as_ref()?)));
+    for (trial, why) in void {
+        let (variant, why) = (cell(&trial.variant), cell(why));
+        let _ = writeln!(text, "- Void: {variant}, round {}: {why}", trial.round);
     }
     let _ = writeln!(text, "\n{}", cell(&r.outcome.sentence));
     text

@@ -90,6 +90,17 @@ pub trait Adapter: Send {
     /// Where the console is, and how long to wait for it to appear.
     fn console(&mut self) -> Result<(Console, Duration), BoardError>;
 
+    /// Brings the files that the board boots from within reach of this host, if that takes a
+    /// command. The board is off then.
+    fn mount(&mut self) -> Result<(), BoardError> {
+        Ok(())
+    }
+
+    /// Gives them back to the board.
+    fn unmount(&mut self) -> Result<(), BoardError> {
+        Ok(())
+    }
+
     /// Puts a variant onto the board.
     fn deploy(&mut self, what: &Deployment) -> Result<(), BoardError>;
 
@@ -100,8 +111,14 @@ pub trait Adapter: Send {
     /// way to.
     fn recover(&mut self, what: &Deployment) -> Result<bool, BoardError>;
 
-    /// What the board's proof command prints after first light.
-    fn evidence(&mut self, command: &str, limit: Duration) -> Result<Vec<u8>, BoardError>;
+    /// What a command of the board's file prints after first light, with what was deployed in
+    /// its environment.
+    fn evidence(
+        &mut self,
+        command: &str,
+        limit: Duration,
+        what: &Deployment,
+    ) -> Result<Vec<u8>, BoardError>;
 
     /// Lets others boot what was deployed last, unless it `stops`. `None`: this host switches
     /// the power and listens itself.

@@ -1,5 +1,6 @@
 //! Commands of a board's file, for the shell, with a limit.
 
+use crate::guarded;
 use crate::serial::listen::words;
 use crate::serial::reader::now_ns;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -110,7 +111,10 @@ fn group(shell: &Child) -> Option<Pid> {
 /// Runs a command until it writes a line, and ends it: `CLOCK_MONOTONIC` when the line came, in
 /// nanoseconds. `None` if it ends without one, cannot be started, or is to stop.
 pub fn first_line(command: &str, folder: &Path, stop: &dyn Fn() -> bool) -> Option<u64> {
-    let mut child = shell(command, folder)
+    // What watches a board holds its device: it must not outlive this program.
+    let (mut shell, _guard) = guarded::shell(command).ok()?;
+    let mut child = shell
+        .current_dir(folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

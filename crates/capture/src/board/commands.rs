@@ -11,6 +11,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Commands {
     board: Board,
+    /// Variables that commands about a deployment get besides.
+    more: Vec<(&'static str, String)>,
 }
 
 impl Commands {
@@ -18,7 +20,13 @@ impl Commands {
     pub fn new(board: &Board) -> Self {
         Self {
             board: board.clone(),
+            more: Vec::new(),
         }
+    }
+
+    /// Gives commands about a deployment these variables, too.
+    pub fn also(&mut self, more: Vec<(&'static str, String)>) {
+        self.more = more;
     }
 
     /// Runs one of the file's commands.
@@ -55,9 +63,15 @@ impl Commands {
         let Some(command) = command else {
             return Ok(false);
         };
-        let envs = what.envs(&self.board);
-        self.run(key, command, &envs, self.board.deploy.limit)?;
+        self.run(key, command, &self.envs(what), self.board.deploy.limit)?;
         Ok(true)
+    }
+
+    /// The environment of commands about what is deployed.
+    fn envs(&self, what: &Deployment) -> Vec<(&'static str, String)> {
+        let mut envs = what.envs(&self.board);
+        envs.extend(self.more.iter().cloned());
+        envs
     }
 
     fn power(&self) -> Result<(&Power, Duration), BoardError> {
@@ -120,6 +134,18 @@ impl Adapter for Commands {
         })
     }
 
+    fn mount(&mut self) -> Result<(), BoardError> {
+        let mount = self.board.deploy.mount.as_ref().map(|(m, _)| m);
+        self.deploying("deploy.mount", mount, &Deployment::default())
+            .map(drop)
+    }
+
+    fn unmount(&mut self) -> Result<(), BoardError> {
+        let unmount = self.board.deploy.mount.as_ref().map(|(_, u)| u);
+        self.deploying("deploy.unmount", unmount, &Deployment::default())
+            .map(drop)
+    }
+
     fn deploy(&mut self, what: &Deployment) -> Result<(), BoardError> {
         let run = self.board.deploy.run.as_ref();
         self.deploying("deploy.run", run, what).map(drop)
@@ -135,8 +161,18 @@ impl Adapter for Commands {
         self.deploying("deploy.recover", recover, what)
     }
 
-    fn evidence(&mut self, command: &str, limit: Duration) -> Result<Vec<u8>, BoardError> {
-        let done = self.run("proof.command", command, &[], limit)?;
+    fn evidence(
+        &mut self,
+        command: &str,
+        limit: Duration,
+        what: &Deployment,
+    ) -> Result<Vec<u8>, BoardError> {
+        let is_state = self.board.state.as_ref().is_some_and(|s| s.run == command);
+        let key = match is_state {
+            true => "state.command",
+            false => "proof.command",
+        };
+        let done = self.run(key, command, &self.envs(what), limit)?;
         Ok(done.output)
     }
 }

@@ -1,24 +1,33 @@
 //! One measured boot: power off, a pause, power on, and listening.
 
 use super::adapter::{Adapter, Recorded, Switched};
+use super::command::first_line;
 use super::error::BoardError;
 use super::file::Board;
-use super::light::Probe;
+use super::light::{FirstLight, Probe, WAKE_NS};
 use super::listening::Listening;
 use super::seen::{End, Seen};
 use crate::serial::input::{Input, InputError};
 use crate::serial::listen::Console;
+use crate::serial::port::latency_ms;
 use crate::serial::program::Program;
 use crate::serial::reader::{Heard, Reader, now_ns};
 use crate::serial::take::{self, LOG, RAW};
 use agent::capture::{MANIFEST, Member, NoteInfo};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// A line that has been quiet for this long may be a prompt.
 const QUIET: Duration = Duration::from_millis(100);
+
+/// How long the supply may take to come up after the power command has ended.
+const SUPPLY: Duration = Duration::from_secs(5);
+
+/// How long a console is open before power-on, unless the board is off for a shorter time.
+const SETTLE: Duration = Duration::from_millis(500);
 
 /// One who watches a boot.
 pub trait Watcher {
@@ -42,6 +51,8 @@ pub struct Cycle {
     pub light: Option<Seen>,
     /// From the loader's first byte to first light, in nanoseconds.
     pub light_from_loader_ns: Option<u64>,
+    /// Whether the loader's line, which the board's file describes, did not come.
+    pub loader_missed: bool,
     /// How often the board was reset after power-on.
     pub resets: u32,
     /// What the console showed of a fallback slot.
@@ -59,6 +70,13 @@ pub struct Cycle {
 }
 
 impl Cycle {
+    /// From power-on to first light, in nanoseconds; `None`: first light did not come, or before
+    /// the power command had ended, so that power-on is not known.
+    #[must_use]
+    pub fn light_from_power_ns(&self) -> Option<u64> {
+        self.light.map(|l| l.at_ns).filter(|ns| *ns > 0)
+    }
+
     /// Why this boot says nothing of its variant, if so. A boot that was reset is another
     /// boot than the one that was measured from power-on.
     #[must_use]
@@ -82,6 +100,21 @@ impl Cycle {
             End::Light => {
                 if let Some(text) = &self.fallback {
                     return Some(format!("fallback: the console showed `{text}`"));
+                }
+                if self.light_from_power_ns().is_none() && self.light_from_loader_ns.is_none() {
+                    return Some(
+                        "power: first light came before the power command ended, and there is no \
+                         loader's line to count from; use a command that returns as soon as the \
+                         power is on"
+                            .to_owned(),
+                    );
+                }
+                if self.loader_missed {
+                    return Some(
+                        "console: first light came without a line that matches `boot.loader`, so \
+                         the console lost its beginning, or the pattern is wrong"
+                            .to_owned(),
+                    );
                 }
                 (resets > allowed_resets).then(|| {
                     format!(
@@ -128,7 +161,8 @@ impl Cycle {
 }
 
 /// Switches the board off for its off time and on, and listens until its boot ends.
-/// `watcher` is told how the console grows, and may end the boot.
+/// `watcher` is told how the console grows, and may end the boot. `off_since` is when the board
+/// was switched off, on `CLOCK_MONOTONIC`, if it is off already: its off time counts from there.
 ///
 /// # Errors
 /// If the power cannot be switched or the console cannot be opened. The board may be on
@@ -136,6 +170,7 @@ impl Cycle {
 pub fn measure(
     adapter: &mut dyn Adapter,
     board: &Board,
+    mut off_since: Option<u64>,
     watcher: &mut dyn Watcher,
 ) -> Result<Cycle, BoardError> {
     let light = &board.boot.first_light;
@@ -145,8 +180,11 @@ pub fn measure(
     let mut tries = board.power_tries.max(1);
     let (off_ns, mut ears, power) = loop {
         tries -= 1;
-        match switch(adapter, board) {
-            Err(BoardError::Command { .. } | BoardError::Labgrid { .. }) if tries > 0 => {}
+        match switch(adapter, board, off_since) {
+            // It may have been on meanwhile.
+            Err(BoardError::Command { .. } | BoardError::Labgrid { .. }) if tries > 0 => {
+                off_since = None;
+            }
             switched => break switched?,
         }
     };
@@ -158,9 +196,14 @@ pub fn measure(
     let end = ears.watch(board, power, &mut listening, watcher)?;
     drop(probe);
     let zero = since(power.ended_ns);
+    let late = |l: &Seen| match (board.boot.light_error, light) {
+        (Some(known), _) => u64::try_from(known.as_nanos()).unwrap_or(u64::MAX),
+        (None, FirstLight::Console(_)) => ears.late_ns,
+        (None, _) => l.error_ns,
+    };
     let light = listening.light().map(|l| Seen {
         at_ns: l.at_ns.saturating_sub(zero),
-        ..l
+        error_ns: late(&l),
     });
     let lost = ears.input.lost();
     drop(ears);
@@ -180,6 +223,7 @@ fn heard(
 ) -> Result<Cycle, BoardError> {
     let from_loader = listening.light().zip(listening.loader_ns());
     let light_from_loader_ns = from_loader.and_then(|(l, from)| l.at_ns.checked_sub(from));
+    let loader_missed = listening.misses_loader();
     let resets = listening.resets();
     let fallback = listening.fallback().map(str::to_owned);
     let last_line = listening.last_line().to_owned();
@@ -189,6 +233,7 @@ fn heard(
         power_error_ns: 0,
         light: None,
         light_from_loader_ns,
+        loader_missed,
         resets,
         fallback,
         end,
@@ -248,9 +293,11 @@ fn from_record(board: &Board, recorded: Recorded) -> Result<Cycle, BoardError> {
 fn switch(
     adapter: &mut dyn Adapter,
     board: &Board,
+    off_since: Option<u64>,
 ) -> Result<(Option<u64>, Ears, Switched), BoardError> {
     adapter.power_off()?;
-    let off_ns = now_ns();
+    let off_ns = off_since.unwrap_or_else(now_ns);
+    let supply = board.power_seen.as_ref().map(|c| Supply::watch(board, c));
     // A console that the board powers is not there yet.
     let ears = match Ears::open(adapter, false) {
         Err(BoardError::Console(InputError::Open { .. })) => None,
@@ -258,16 +305,87 @@ fn switch(
     };
     let switches_off = adapter.switches_off();
     if switches_off {
-        let on_ns = off_ns.saturating_add(u64::try_from(board.off.as_nanos()).unwrap_or(u64::MAX));
+        let after = |ns: u64, d: Duration| {
+            ns.saturating_add(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+        };
+        // What watches the supply gets the whole time to begin, and a console some of it: a
+        // terminal server may forward nothing at once.
+        let ready = match supply {
+            Some(_) => board.off,
+            None => board.off.min(SETTLE),
+        };
+        let on_ns = after(off_ns, board.off).max(after(now_ns(), ready));
         thread::sleep(Duration::from_nanos(on_ns.saturating_sub(now_ns())));
     }
-    let power = adapter.power_on()?;
+    let mut power = adapter.power_on()?;
+    if let Some(supply) = supply {
+        power = supply.came(board, power.began_ns)?;
+    }
     let off_ns = switches_off.then(|| power.began_ns.saturating_sub(off_ns));
     let ears = match ears {
         Some(ears) => ears,
         None => Ears::open(adapter, true)?,
     };
     Ok((off_ns, ears, power))
+}
+
+/// A program that watches the supply, from before power-on.
+struct Supply {
+    command: String,
+    stop: Arc<AtomicBool>,
+    seen: Receiver<Option<u64>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Supply {
+    fn watch(board: &Board, command: &str) -> Self {
+        let (to, seen) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (text, folder, told) = (command.to_owned(), board.folder(), Arc::clone(&stop));
+        let thread = thread::spawn(move || {
+            let line = first_line(&text, &folder, &|| told.load(Ordering::Relaxed));
+            to.send(line).ok();
+        });
+        Self {
+            command: command.to_owned(),
+            stop,
+            seen,
+            thread: Some(thread),
+        }
+    }
+
+    /// When the supply came up, after `told_ns`, when the switch was told.
+    fn came(self, board: &Board, told_ns: u64) -> Result<Switched, BoardError> {
+        let failed = |how: String| BoardError::Command {
+            board: board.file.display().to_string(),
+            key: "power.seen",
+            command: self.command.clone(),
+            how,
+        };
+        match self.seen.recv_timeout(SUPPLY) {
+            Ok(Some(at_ns)) if at_ns < told_ns => Err(failed(
+                "wrote a line before the power was switched on".to_owned(),
+            )),
+            Ok(Some(at_ns)) => Ok(Switched {
+                began_ns: at_ns.saturating_sub(WAKE_NS),
+                ended_ns: at_ns,
+            }),
+            Ok(None) => Err(failed("ended without a line".to_owned())),
+            Err(_) => {
+                let limit = SUPPLY.as_secs_f64();
+                Err(failed(format!("saw no power-on within {limit} s")))
+            }
+        }
+    }
+}
+
+impl Drop for Supply {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
 }
 
 /// The console, being read.
@@ -282,6 +400,8 @@ struct Ears {
     _program: Option<Program>,
     /// The rate of the line and the bits of a byte, if it is one.
     line: Option<(u32, u8)>,
+    /// By how much a character may be late, as far as this host knows.
+    late_ns: u64,
 }
 
 impl Ears {
@@ -289,8 +409,12 @@ impl Ears {
     fn open(adapter: &mut dyn Adapter, patient: bool) -> Result<Self, BoardError> {
         let (console, wait) = adapter.console()?;
         let start_ns = now_ns();
+        let mut late_ns = 0;
         let (input, program, line) = match console {
             Console::At(place, settings) => {
+                // What the adapter holds back, if its driver says so.
+                let held = place.path().and_then(|p| latency_ms(p));
+                late_ns = u64::from(held.unwrap_or(0)).saturating_mul(1_000_000);
                 let wait = if patient { wait } else { Duration::ZERO };
                 let input = Input::open(&place, &settings, wait)?;
                 let line = (settings.baud, settings.bits_per_byte());
@@ -314,6 +438,7 @@ impl Ears {
             input,
             _program: program,
             line,
+            late_ns,
         })
     }
 

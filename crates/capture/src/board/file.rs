@@ -3,7 +3,7 @@
 use super::error::BoardError;
 use super::light::FirstLight;
 use super::shape::{
-    BootFile, ConsoleFile, DeployFile, File, LabgridFile, LavaFile, PowerFile, ProofFile,
+    BootFile, ConsoleFile, DeployFile, File, LabgridFile, LavaFile, PowerFile, ProofFile, StateFile,
 };
 use crate::error::FileError;
 use crate::serial::engine::{Action, Rule};
@@ -39,12 +39,25 @@ pub struct Board {
     pub off: Duration,
     /// How often a power command is tried.
     pub power_tries: u32,
+    /// The command whose first line is power-on: a program that watches the supply.
+    pub power_seen: Option<String>,
     /// What a boot looks like.
     pub boot: Boot,
     /// How a trial proves which variant booted.
     pub proof: Proof,
     /// How a variant gets onto the board.
     pub deploy: Deploy,
+    /// What tells the state that the board is in, such as its temperature.
+    pub state: Option<StateCommand>,
+}
+
+/// A command that prints the state of a board after first light, as lines `NAME NUMBER`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateCommand {
+    /// The command.
+    pub run: String,
+    /// How long it may take.
+    pub limit: Duration,
 }
 
 /// How power and console are reached.
@@ -133,6 +146,8 @@ pub struct Boot {
     pub limit: Duration,
     /// A console that is silent for longer hangs; `None`: only `limit` counts.
     pub silence: Option<Duration>,
+    /// By how much first light may be seen late, as the user knows it.
+    pub light_error: Option<Duration>,
 }
 
 /// How a trial proves which variant booted.
@@ -147,6 +162,9 @@ pub enum Proof {
     Command {
         /// The command.
         run: String,
+        /// What its output must have in place of the nonce; `{variant}` and `{nonce}` stand for
+        /// the trial's.
+        pattern: Option<String>,
         /// How long it may take.
         limit: Duration,
     },
@@ -157,6 +175,9 @@ pub enum Proof {
 pub struct Deploy {
     /// A folder or an image that the board boots from, which treatments change.
     pub files: Option<PathBuf>,
+    /// The commands that bring these files within reach of this host, and back to the board:
+    /// a card in a multiplexer.
+    pub mount: Option<(String, String)>,
     /// The command that puts a variant onto the board.
     pub run: Option<String>,
     /// The command that puts the baseline back.
@@ -244,7 +265,7 @@ impl Board {
             } => format!("labgrid {place} {coordinator:?}"),
             Link::Lava { template, run, .. } => format!("lava {run:?} {template:?}"),
         };
-        format!(
+        let mut text = format!(
             "board = {name}\npower = {power}\noff_ns = {}\nfirst_light = {}\nloader = {:?}\n\
              deploy = {:?} {:?}\n",
             off.as_nanos(),
@@ -252,7 +273,13 @@ impl Board {
             boot.loader,
             deploy.files,
             deploy.run
-        )
+        );
+        if let Some(seen) = &self.power_seen {
+            text.push_str("power_seen = ");
+            text.push_str(seen);
+            text.push('\n');
+        }
+        text
     }
 }
 
@@ -288,18 +315,56 @@ impl<At: Fn(Range<usize>, String) -> BoardError> Reader<'_, At> {
             }
         };
         let proof = self.proof(&file.proof)?;
+        let mount = file.deploy.mount.as_ref().map(Spanned::span);
+        let power_seen = self.power_seen(&file)?;
         let deploy = self.deploy(file.deploy)?;
+        let only_cycles = matches!(
+            &link,
+            Link::Commands {
+                power: Power::Cycle(_),
+                ..
+            }
+        );
+        if let Some(span) = mount.filter(|_| only_cycles || deploy.power == DeployPower::On) {
+            let why = "`mount` takes the files from the board, so it must be off: write `on` and \
+                `off` in `[power]`, and no `power = \"on\"` in `[deploy]`";
+            return Err((self.at)(span, why.into()));
+        }
         Ok(Board {
             file: self.path.to_owned(),
             name,
-            lock: file.lock.map(|l| folder(self.path).join(l)),
+            lock: file.lock.as_ref().map(|l| folder(self.path).join(l)),
             link,
             off,
             power_tries: tries.map_or(2, |t| *t.get_ref()),
+            power_seen,
             boot: self.boot(file.boot.get_ref())?,
             proof,
             deploy,
+            state: self.state(file.state.as_ref())?,
         })
+    }
+
+    fn power_seen(&self, file: &File) -> Result<Option<String>, BoardError> {
+        let power = file.power.as_ref().map(Spanned::get_ref);
+        let Some(seen) = power.and_then(|p| p.seen.as_ref()) else {
+            return Ok(None);
+        };
+        if power.is_some_and(|p| p.cycle.is_some()) {
+            let why = "`seen` needs `on` and `off`, because the program must watch before power-on";
+            return Err((self.at)(seen.span(), why.into()));
+        }
+        self.command(seen).map(Some)
+    }
+
+    fn state(&self, file: Option<&StateFile>) -> Result<Option<StateCommand>, BoardError> {
+        let Some(file) = file else {
+            return Ok(None);
+        };
+        Ok(Some(StateCommand {
+            run: self.command(&file.command)?,
+            limit: self.seconds(file.limit_s.as_ref(), 30.0)?,
+        }))
     }
 
     fn name(&self, given: Option<&Spanned<String>>) -> Result<String, BoardError> {
@@ -464,6 +529,10 @@ impl<At: Fn(Range<usize>, String) -> BoardError> Reader<'_, At> {
             let why = "LAVA deploys by its job; remove `files` and `run` from `[deploy]`";
             return Err((self.at)(given.span(), why.into()));
         }
+        if let Some(state) = &file.state {
+            let why = "no command reaches the board after its job; remove `[state]`";
+            return Err((self.at)(state.command.span(), why.into()));
+        }
         if file.proof.get_ref().by.get_ref() == "command" {
             let why = "no command reaches the board after its job; write `nonce` or `console`";
             return Err((self.at)(file.proof.get_ref().by.span(), why.into()));
@@ -511,6 +580,10 @@ impl<At: Fn(Range<usize>, String) -> BoardError> Reader<'_, At> {
             Some(_) => Some(self.seconds(file.silence_s.as_ref(), 0.0)?),
             None => None,
         };
+        let light_error = match &file.light_error_s {
+            Some(_) => Some(self.seconds(file.light_error_s.as_ref(), 0.0)?),
+            None => None,
+        };
         Ok(Boot {
             first_light,
             loader: optional(&file.loader)?,
@@ -519,6 +592,7 @@ impl<At: Fn(Range<usize>, String) -> BoardError> Reader<'_, At> {
             resets: file.resets.unwrap_or(0),
             limit: self.seconds(file.limit_s.as_ref(), 120.0)?,
             silence,
+            light_error,
         })
     }
 
@@ -533,31 +607,36 @@ impl<At: Fn(Range<usize>, String) -> BoardError> Reader<'_, At> {
             let why = format!("`by = \"{}\"` needs `{what}`", by.get_ref());
             (self.at)(by.span(), why)
         };
-        let only = |key: &str, given: Option<Range<usize>>, with: &str| match given {
-            Some(span) if by.get_ref() != with => {
-                let why = format!("`{key}` works only with `by = \"{with}\"`; remove it");
-                Err((self.at)(span, why))
+        let is_nonce = by.get_ref() == "nonce";
+        if let Some(pattern) = pattern.as_ref().filter(|_| is_nonce) {
+            let why =
+                "`pattern` works only with `by = \"console\"` or `by = \"command\"`; remove it";
+            return Err((self.at)(pattern.span(), why.into()));
+        }
+        if let Some(command) = command.as_ref().filter(|_| by.get_ref() != "command") {
+            let why = "`command` works only with `by = \"command\"`; remove it";
+            return Err((self.at)(command.span(), why.into()));
+        }
+        let pattern_of = |pattern: &Spanned<String>| {
+            let text = pattern.get_ref();
+            if !text.contains("{variant}") && !text.contains("{nonce}") {
+                let why = "the pattern must contain `{variant}` or `{nonce}`; otherwise every \
+                    variant would match";
+                return Err((self.at)(pattern.span(), why.into()));
             }
-            _ => Ok(()),
+            let sample = text.replace("{variant}", "v").replace("{nonce}", "0");
+            self.check(&sample, pattern.span())?;
+            Ok(text.clone())
         };
-        only("pattern", pattern.as_ref().map(Spanned::span), "console")?;
-        only("command", command.as_ref().map(Spanned::span), "command")?;
         match by.get_ref().as_str() {
             "nonce" => Ok(Proof::Nonce),
             "console" => {
                 let pattern = pattern.as_ref().ok_or_else(|| needs("pattern"))?;
-                let text = pattern.get_ref();
-                if !text.contains("{variant}") && !text.contains("{nonce}") {
-                    let why = "the pattern must contain `{variant}` or `{nonce}`; otherwise every \
-                        variant would match";
-                    return Err((self.at)(pattern.span(), why.into()));
-                }
-                let sample = text.replace("{variant}", "v").replace("{nonce}", "0");
-                self.check(&sample, pattern.span())?;
-                Ok(Proof::Console(text.clone()))
+                Ok(Proof::Console(pattern_of(pattern)?))
             }
             "command" => Ok(Proof::Command {
                 run: self.command(command.as_ref().ok_or_else(|| needs("command"))?)?,
+                pattern: pattern.as_ref().map(pattern_of).transpose()?,
                 limit: self.seconds(limit_s.as_ref(), 30.0)?,
             }),
             other => {
@@ -570,6 +649,8 @@ impl<At: Fn(Range<usize>, String) -> BoardError> Reader<'_, At> {
     fn deploy(&self, file: DeployFile) -> Result<Deploy, BoardError> {
         let DeployFile {
             files,
+            mount,
+            unmount,
             run,
             restore,
             recover,
@@ -581,6 +662,20 @@ impl<At: Fn(Range<usize>, String) -> BoardError> Reader<'_, At> {
             let why = "`run` needs `restore`, the command that puts the baseline back".to_owned();
             return Err((self.at)(run.span(), why));
         }
+        let mount = match (&mount, &unmount) {
+            (None, None) => None,
+            (Some(mount), Some(unmount)) => {
+                if files.is_none() {
+                    let why = "`mount` needs `files`, the folder where it mounts";
+                    return Err((self.at)(mount.span(), why.into()));
+                }
+                Some((self.command(mount)?, self.command(unmount)?))
+            }
+            (Some(one), None) | (None, Some(one)) => {
+                let why = "`mount` and `unmount` need each other";
+                return Err((self.at)(one.span(), why.into()));
+            }
+        };
         let power = match power.as_ref().map(|p| p.get_ref().as_str()) {
             None | Some("off") => DeployPower::Off,
             Some("on") => DeployPower::On,
@@ -594,6 +689,7 @@ impl<At: Fn(Range<usize>, String) -> BoardError> Reader<'_, At> {
             |c: &Option<Spanned<String>>| c.as_ref().map(|c| self.command(c)).transpose();
         Ok(Deploy {
             files: files.map(|f| folder(self.path).join(f)),
+            mount,
             run: optional(&run)?,
             restore: optional(&restore)?,
             recover: optional(&recover)?,

@@ -91,11 +91,18 @@ impl Labgrid {
             child,
             from,
         };
-        labgrid.ask(&json!({
+        let acquired = labgrid.ask(&json!({
             "do": "acquire",
             "place": place,
             "coordinator": coordinator,
         }))?;
+        // With these, `labgrid-client` in a command of the file has the place, too.
+        let mut more = vec![("LG_PLACE", place.clone())];
+        for (key, name) in [("coordinator", "LG_COORDINATOR"), ("user", "LG_USERNAME")] {
+            let value = acquired.get(key).and_then(Value::as_str);
+            more.extend(value.map(|v| (name, v.to_owned())));
+        }
+        labgrid.commands.also(more);
         Ok(labgrid)
     }
 
@@ -169,6 +176,14 @@ impl Adapter for Labgrid {
         Ok((Console::At(place, self.settings), Duration::from_secs(5)))
     }
 
+    fn mount(&mut self) -> Result<(), BoardError> {
+        self.commands.mount()
+    }
+
+    fn unmount(&mut self) -> Result<(), BoardError> {
+        self.commands.unmount()
+    }
+
     fn deploy(&mut self, what: &Deployment) -> Result<(), BoardError> {
         self.commands.deploy(what)
     }
@@ -181,8 +196,13 @@ impl Adapter for Labgrid {
         self.commands.recover(what)
     }
 
-    fn evidence(&mut self, command: &str, limit: Duration) -> Result<Vec<u8>, BoardError> {
-        self.commands.evidence(command, limit)
+    fn evidence(
+        &mut self,
+        command: &str,
+        limit: Duration,
+        what: &Deployment,
+    ) -> Result<Vec<u8>, BoardError> {
+        self.commands.evidence(command, limit, what)
     }
 }
 

@@ -175,7 +175,12 @@ impl Adapter for Lava {
         Ok(false)
     }
 
-    fn evidence(&mut self, _command: &str, _limit: Duration) -> Result<Vec<u8>, BoardError> {
+    fn evidence(
+        &mut self,
+        _command: &str,
+        _limit: Duration,
+        _what: &Deployment,
+    ) -> Result<Vec<u8>, BoardError> {
         Err(self.failed("no command reaches the board after its job".to_owned()))
     }
 

@@ -52,7 +52,7 @@ pub enum FirstLightError {
 const EVERY: Duration = Duration::from_millis(10);
 
 /// How long a thread may take to wake up when a line has come, nanoseconds.
-const WAKE_NS: u64 = 1_000_000;
+pub const WAKE_NS: u64 = 1_000_000;
 
 /// How long a probe waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -107,8 +107,8 @@ impl FirstLight {
     pub fn uncertainty(&self) -> &'static str {
         match self {
             Self::Console(_) => {
-                "First light is the arrival of the first character of the matching text; a serial \
-                 adapter may hold it back for up to 16 ms."
+                "First light is the arrival of the first character of the matching text. A serial \
+                 adapter may hold it back: for 16 ms if its driver says nothing else."
             }
             Self::Tcp(_) => {
                 "A probe tries to connect every 10 ms. First light is the instant at which the \
@@ -124,7 +124,7 @@ impl FirstLight {
             }
             Self::Watch(_) => {
                 "A command runs from power-on. First light is the arrival of its first line, and \
-                 late by what the command itself needs to see it, which nobody measured."
+                 late by what the command itself needs to see it: `boot.light_error_s` says how much."
             }
         }
     }

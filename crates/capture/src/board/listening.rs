@@ -184,6 +184,11 @@ impl Listening {
         }
     }
 
+    /// Whether the loader's line is described and did not come.
+    pub fn misses_loader(&self) -> bool {
+        self.knows_loader && self.loader_ns.is_none()
+    }
+
     /// First light, if it came.
     pub fn light(&self) -> Option<Seen> {
         self.light

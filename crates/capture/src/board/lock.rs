@@ -8,8 +8,9 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where locks are, if the file does not say.
-const FOLDER: &str = "/run/lock";
+/// Where locks are, if the file does not say. All users may write there, and what a run left on
+/// a board is still known after the host was started again.
+const FOLDER: &str = "/var/tmp";
 
 /// What a run writes into the lock: for whoever comes next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,6 +70,11 @@ impl Lock {
         let path = Self::path(board);
         let cannot = |e| FileError::of(&path, "cannot be used as a lock")(e);
         let mut file = open(&path).map_err(cannot)?;
+        // Its name, too, must outlive a crash of the host.
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
+            folder.sync_all().ok();
+        }
         let before = read(&mut file).map_err(cannot)?;
         match file.try_lock() {
             Ok(()) => {}

@@ -22,17 +22,21 @@ mod proof;
 mod reach;
 mod seen;
 mod shape;
+mod state;
+mod take;
 
 pub use adapter::{Adapter, Deployment, Switched};
 pub use cycle::{Cycle, Watcher, measure};
 pub use doctor::{BoardCheck, doctor};
 pub use error::BoardError;
-pub use file::{Board, Boot, Deploy, DeployPower, Link, Power, Proof};
+pub use file::{Board, Boot, Deploy, DeployPower, Link, Power, Proof, StateCommand};
 pub use light::{FirstLight, FirstLightError};
 pub use lock::{Lock, State};
 pub use proof::{NONCE, Proven, prove};
 pub use reach::open;
 pub use seen::{End, Seen};
+pub use state::state;
+pub use take::{EVIDENCE, PROOF, STATE, TakeBootError, TakenBoot, take};
 
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,8 @@ pub struct Proven {
     pub expected: String,
     /// Whether it was.
     pub seen: bool,
+    /// What the proof command printed; empty if none was run.
+    pub evidence: Vec<u8>,
 }
 
 /// Whether the boot whose console is `console` is that of `what`. A proof command is
@@ -35,6 +37,7 @@ pub fn prove(
             by: "nonce",
             seen: contains(console, what.nonce.as_bytes()),
             expected: what.nonce.clone(),
+            evidence: Vec::new(),
         },
         Proof::Console(pattern) => {
             let expected = expected(pattern, what);
@@ -42,14 +45,30 @@ pub fn prove(
                 by: "console",
                 seen: matches(console, &expected)?,
                 expected,
+                evidence: Vec::new(),
             }
         }
-        Proof::Command { run, limit } => {
-            let printed = adapter.evidence(run, *limit)?;
+        Proof::Command {
+            run,
+            pattern,
+            limit,
+        } => {
+            let evidence = adapter.evidence(run, *limit, what)?;
+            let (seen, expected) = match pattern {
+                Some(pattern) => {
+                    let expected = expected(pattern, what);
+                    (matches(&evidence, &expected)?, expected)
+                }
+                None => (
+                    contains(&evidence, what.nonce.as_bytes()),
+                    what.nonce.clone(),
+                ),
+            };
             Proven {
                 by: "command",
-                seen: contains(&printed, what.nonce.as_bytes()),
-                expected: what.nonce.clone(),
+                expected,
+                seen,
+                evidence,
             }
         }
     })

@@ -19,6 +19,7 @@ pub struct File {
     pub proof: Spanned<ProofFile>,
     #[serde(default)]
     pub deploy: DeployFile,
+    pub state: Option<StateFile>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -27,6 +28,7 @@ pub struct PowerFile {
     pub on: Option<Spanned<String>>,
     pub off: Option<Spanned<String>>,
     pub cycle: Option<Spanned<String>>,
+    pub seen: Option<Spanned<String>>,
     pub off_s: Option<Spanned<f64>>,
     pub limit_s: Option<Spanned<f64>>,
     pub tries: Option<Spanned<u32>>,
@@ -68,6 +70,14 @@ pub struct BootFile {
     pub resets: Option<u32>,
     pub limit_s: Option<Spanned<f64>>,
     pub silence_s: Option<Spanned<f64>>,
+    pub light_error_s: Option<Spanned<f64>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateFile {
+    pub command: Spanned<String>,
+    pub limit_s: Option<Spanned<f64>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -83,6 +93,8 @@ pub struct ProofFile {
 #[serde(deny_unknown_fields)]
 pub struct DeployFile {
     pub files: Option<PathBuf>,
+    pub mount: Option<Spanned<String>>,
+    pub unmount: Option<Spanned<String>>,
     pub run: Option<Spanned<String>>,
     pub restore: Option<Spanned<String>>,
     pub recover: Option<Spanned<String>>,

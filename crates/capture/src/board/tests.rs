@@ -110,6 +110,31 @@ fn a_wrong_file_says_where_and_what() {
             "by = \"nonce\"\ncommand = \"x\"",
             "`command` works only with",
         ),
+        (
+            "by = \"nonce\"",
+            "by = \"nonce\"\npattern = \"{nonce}\"",
+            "`pattern` works only with",
+        ),
+        (
+            "off_s = 0",
+            "off_s = 0\nseen = \" \"",
+            ":6: the command is empty",
+        ),
+        (
+            "[proof]",
+            "[deploy]\nmount = \"true\"\n[proof]",
+            "`mount` and `unmount` need each other",
+        ),
+        (
+            "[proof]",
+            "[deploy]\nmount = \"true\"\nunmount = \"true\"\n[proof]",
+            "`mount` needs `files`",
+        ),
+        (
+            "[proof]",
+            "[deploy]\nfiles = \"x\"\npower = \"on\"\nmount = \"true\"\nunmount = \"true\"\n[proof]",
+            "it must be off",
+        ),
         ("exec = ", "port = \"-\"\nexc = ", "unknown field `exc`"),
         (
             "exec = ",
@@ -213,6 +238,9 @@ fn a_console_tells_loader_resets_panic_and_light() {
     assert!(log.contains("# end 0.000000040\n"), "{log}");
     let looping = listened(&board, &[(1, "SPL\nSPL\n"), (2, "SPL\nSPL\n")]);
     assert_eq!(looping.ended(), Some(End::Loop));
+    // A console whose beginning was lost.
+    let headless = listened(&board, &[(20, "kernel\n"), (40, "login: ")]);
+    assert!(headless.misses_loader() && headless.ended() == Some(End::Light));
     // A panic ends the boot, whatever follows.
     let panic = listened(
         &board,
@@ -243,6 +271,7 @@ fn why_a_boot_is_void() {
         power_error_ns: 0,
         light: None,
         light_from_loader_ns: None,
+        loader_missed: false,
         resets,
         fallback: fallback.map(str::to_owned),
         end,
@@ -251,13 +280,33 @@ fn why_a_boot_is_void() {
         raw: Vec::new(),
         files: Vec::new(),
     };
-    assert_eq!(cycle(End::Light, 0, None).void(0), None);
-    assert_eq!(cycle(End::Light, 1, None).void(1), None);
+    let good = |resets: u32| Cycle {
+        light: Some(super::Seen {
+            at_ns: 9,
+            error_ns: 0,
+        }),
+        ..cycle(End::Light, resets, None)
+    };
+    assert_eq!(good(0).void(0), None);
+    assert_eq!(good(1).void(1), None);
+    let headless = Cycle {
+        loader_missed: true,
+        ..good(0)
+    };
+    let early = Cycle {
+        light: Some(super::Seen {
+            at_ns: 0,
+            error_ns: 0,
+        }),
+        ..cycle(End::Light, 0, None)
+    };
     for (cycle, word) in [
         (
-            cycle(End::Light, 1, None),
-            "reset: the board was reset 1 times",
+            early,
+            "power: first light came before the power command ended",
         ),
+        (headless, "console: first light came without a line"),
+        (good(1), "reset: the board was reset 1 times"),
         (
             cycle(End::Light, 0, Some("slot B")),
             "fallback: the console showed `slot B`",
@@ -283,7 +332,7 @@ fn a_boot_by_commands_is_measured_and_proven() {
     );
     let board = board_at(folder.path(), &text);
     let mut adapter = open(&board).unwrap();
-    let cycle = measure(adapter.as_mut(), &board, &mut Nobody).unwrap();
+    let cycle = measure(adapter.as_mut(), &board, None, &mut Nobody).unwrap();
     assert_eq!(
         cycle.end,
         End::Light,
@@ -308,10 +357,19 @@ fn a_boot_by_commands_is_measured_and_proven() {
         "firstlight.nonce=12"
     ));
     let command = Proof::Command {
-        run: "echo firstlight.nonce=77".to_owned(),
+        run: "echo firstlight.nonce=77 $FIRSTLIGHT_VARIANT".to_owned(),
+        pattern: None,
         limit: Duration::from_secs(20),
     };
     assert!(seen(&command, "firstlight.nonce=77"));
+    // A root or a kernel that carries the variant's name has no nonce.
+    let by_name = |run: &str| Proof::Command {
+        run: run.to_owned(),
+        pattern: Some("^variant {variant}$".to_owned()),
+        limit: Duration::from_secs(20),
+    };
+    assert!(seen(&by_name("echo variant a.b"), "firstlight.nonce=77"));
+    assert!(!seen(&by_name("echo variant axb"), "firstlight.nonce=77"));
     let members = cycle.members("a test", "a board", "quiet", &[]).unwrap();
     let names: Vec<&str> = members.iter().map(|m| m.0.as_str()).collect();
     assert_eq!(names, ["manifest.json", "serial.log", "serial.raw"]);
@@ -364,7 +422,7 @@ fn the_doctor_names_what_is_missing_and_runs_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let text = PLAIN
         .replace("[power]", "lock = \"b.lock\"\n[power]")
-        .replace("on = \"true\"", "on = \"no-such-program on\"")
+        .replace("on = \"true\"", "on = \"true && no-such-program on\"")
         .replace("off = \"true\"", "off = \"touch ran\"");
     let board = board_at(folder.path(), &text);
     let checks = doctor(&board);
@@ -407,7 +465,7 @@ fn a_board_is_asked_until_it_answers() {
             );
         let board = board_at(folder.path(), &text);
         let mut adapter = open(&board).unwrap();
-        let cycle = measure(adapter.as_mut(), &board, &mut Nobody).unwrap();
+        let cycle = measure(adapter.as_mut(), &board, None, &mut Nobody).unwrap();
         assert_eq!(cycle.end, End::Light, "{light}");
         let log = String::from_utf8(cycle.log).unwrap();
         assert!(log.contains("# end "), "{light}: {log}");
@@ -419,6 +477,68 @@ fn a_board_is_asked_until_it_answers() {
         .replace("exec = \"echo", "exec = \"sleep 60; echo");
     let board = board_at(folder.path(), &text);
     let mut adapter = open(&board).unwrap();
-    let cycle = measure(adapter.as_mut(), &board, &mut Nobody).unwrap();
+    let cycle = measure(adapter.as_mut(), &board, None, &mut Nobody).unwrap();
     assert_eq!((cycle.end, cycle.light), (End::Hang, None));
+}
+
+/// Power-on is what a program sees of the supply, not the end of the power command.
+#[test]
+fn the_supply_tells_when_power_came() {
+    let folder = tempfile::tempdir().unwrap();
+    let supply = "seen = \"while ! test -e supply; do sleep 0.01; done; echo up\"\n";
+    let text = PLAIN
+        .replace(
+            "on = \"true\"",
+            "on = \"{ sleep 0.3; touch supply; } >/dev/null 2>&1 &\"",
+        )
+        .replace("off_s = 0\n", &format!("off_s = 0\n{supply}"))
+        .replace("exec = \"echo", "exec = \"sleep 0.6; echo");
+    let board = board_at(folder.path(), &text);
+    let mut adapter = open(&board).unwrap();
+    let cycle = measure(adapter.as_mut(), &board, None, &mut Nobody).unwrap();
+    assert_eq!(cycle.power_error_ns, 1_000_000);
+    assert!(cycle.off_ns.unwrap() >= 250_000_000, "{:?}", cycle.off_ns);
+    assert_eq!(cycle.end, End::Light);
+    // A supply that is up before the switch is told is none.
+    let text = text.replace("on = \"{ sleep 0.3;", "on = \"{ sleep 0.2;");
+    let board = board_at(
+        folder.path(),
+        &text.replace("off_s = 0\n", "off_s = 0.3\ntries = 1\n"),
+    );
+    let mut adapter = open(&board).unwrap();
+    let said = measure(adapter.as_mut(), &board, None, &mut Nobody).unwrap_err();
+    let said = said.to_string();
+    assert!(
+        said.contains("`power.seen`") && said.contains("before the power"),
+        "{said}"
+    );
+}
+
+/// A board that was switched off for a deployment is off from then on.
+#[test]
+fn the_off_time_counts_from_when_the_board_was_switched_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = board_at(
+        folder.path(),
+        &PLAIN.replace("off_s = 0\n", "off_s = 0.2\n"),
+    );
+    let mut adapter = open(&board).unwrap();
+    let since = now_ns() - 5_000_000_000;
+    let begun = now_ns();
+    let cycle = measure(adapter.as_mut(), &board, Some(since), &mut Nobody).unwrap();
+    assert!(cycle.off_ns.unwrap() >= 5_000_000_000, "{:?}", cycle.off_ns);
+    // It was off for long enough already.
+    assert!(now_ns() - begun < 60_000_000_000);
+    let cycle = measure(adapter.as_mut(), &board, None, &mut Nobody).unwrap();
+    assert!(cycle.off_ns.unwrap() >= 200_000_000);
+}
+
+#[test]
+fn what_the_user_knows_of_first_light_is_its_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = PLAIN.replace("limit_s = 20\n", "limit_s = 20\nlight_error_s = 0.04\n");
+    let board = board_at(folder.path(), &text);
+    let mut adapter = open(&board).unwrap();
+    let cycle = measure(adapter.as_mut(), &board, None, &mut Nobody).unwrap();
+    assert_eq!(cycle.light.map(|l| l.error_ns), Some(40_000_000));
 }

@@ -2,6 +2,7 @@
 //! listened to.
 
 use super::reader::{Heard, now_ns};
+use crate::guarded::{self, Guard};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use std::os::fd::AsFd;
@@ -88,6 +89,8 @@ pub fn run(line: &str) -> io::Result<ExitStatus> {
 pub struct Program {
     child: Child,
     group: Option<Pid>,
+    /// It ends with this program, also when that is killed.
+    _guard: Guard,
 }
 
 impl Program {
@@ -98,9 +101,15 @@ impl Program {
     pub fn start(line: &str) -> io::Result<(Self, io::PipeReader)> {
         let (reader, writer) = io::pipe()?;
         let errors = writer.try_clone()?;
-        let child = shell(line).stdout(writer).stderr(errors).spawn()?;
+        let (mut command, guard) = guarded::shell(line)?;
+        let child = command.stdout(writer).stderr(errors).spawn()?;
         let group = group(&child);
-        Ok((Self { child, group }, reader))
+        let program = Self {
+            child,
+            group,
+            _guard: guard,
+        };
+        Ok((program, reader))
     }
 
     /// Ends it, if it has not ended by itself: how it had, if so.

@@ -21,6 +21,12 @@ pub enum CaptureFrom {
         #[arg(short, long, value_name = "FILE", default_value = "boot.tar.zst", value_hint = ValueHint::FilePath)]
         out: PathBuf,
     },
+    /// Switch a board off and on, and capture that boot: console, power, proof, state
+    #[command(
+        after_help = "Example:\n  $ firstlight capture board boards/bench.toml -o boot.tar.zst\n\n\
+            Exit code 2: the boot did not reach first light, or the board was reset."
+    )]
+    Board(CaptureBoard),
     /// Listen to a console, and timestamp both ends of every line
     #[command(after_help = "Examples:\n  \
             $ firstlight capture serial /dev/ttyUSB0 --power-cycle 'uhubctl -a cycle' --end-on 'login: $'\n  \
@@ -32,6 +38,16 @@ pub enum CaptureFrom {
             $ firstlight capture ssh root@board -o last-boot.tar.zst\n  \
             $ firstlight capture ssh board --reboot --dry-run")]
     Ssh(CaptureSsh),
+}
+
+#[derive(Debug, Args)]
+pub struct CaptureBoard {
+    /// The board: its power, console, first light and proof
+    #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Capture to write; .tar or .tar.zst
+    #[arg(short, long, value_name = "FILE", default_value = "boot.tar.zst", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,8 @@ use crate::verbs::{board, report as page};
 use anyhow::{Result, bail};
 use lab::search::{self, Found, Local, Policy, Settings};
 use lab::{Experiment, Quick};
+use record::Nanos;
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +30,10 @@ pub fn run(args: &Tune, out: &mut Out) -> Result<()> {
         .out
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{}.tune", experiment.name)));
-    let settings = settings(args, &experiment, &dir);
+    let mut settings = settings(args, &experiment, &dir);
+    if let Some(path) = &args.forecast {
+        settings.forecast = forecast(path, &experiment)?;
+    }
     if args.dry_run {
         return plan(&experiment, &settings, &args.with, out);
     }
@@ -96,7 +101,40 @@ fn settings(args: &Tune, experiment: &Experiment, dir: &Path) -> Settings {
             TunePolicy::Lab => Policy::Lab,
         },
         without: args.without.clone(),
+        forecast: BTreeMap::new(),
     }
+}
+
+/// What each treatment saves in the lab: by a search there, or by a run there of variants with
+/// the same names and one treatment each.
+fn forecast(path: &Path, experiment: &Experiment) -> Result<BTreeMap<String, Nanos>> {
+    if let Some(shares) = ::input::shares(path)? {
+        return Ok(shares.into_iter().collect());
+    }
+    let results = ::input::results(path)?;
+    if results.clock != "virtual" {
+        bail!(
+            "{}: these boots ran in wall time; name an output folder of the lab",
+            path.display()
+        );
+    }
+    let saved = results.changes.iter().filter_map(|(name, change)| {
+        let variant = experiment.variants.iter().find(|v| v.name == *name)?;
+        let [only] = variant.treatments.as_slice() else {
+            return None;
+        };
+        Some((only.to_string(), Nanos::ZERO - change.delta))
+    });
+    let saved: BTreeMap<String, Nanos> = saved.collect();
+    if saved.is_empty() {
+        bail!(
+            "{}: no variant with one treatment has the name of one of {}; name the output folder \
+             of the same variants, or of a search, in the lab",
+            path.display(),
+            experiment.name
+        );
+    }
+    Ok(saved)
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
@@ -137,6 +175,9 @@ fn command(args: &Tune, dir: &Path) -> String {
         words.push(format!("--storage {storage}"));
     }
     words.extend(args.with.iter().map(|t| format!("--with '{t}'")));
+    if let Some(path) = &args.forecast {
+        words.push(format!("--forecast {}", path.display()));
+    }
     words.extend(args.without.iter().map(|t| format!("--without '{t}'")));
     if args.policy == TunePolicy::Lab {
         words.push("--policy lab".to_owned());

@@ -2,7 +2,8 @@
 
 The folder that it is given holds everything: the named pipes `ctl` and `ack` (commands and
 their answers), the socket `console`, and `card/boot/cmdline.txt`, which it boots from. A
-boot replays a console in compressed real time. Its length is scaled by a seeded normal
+boot replays a console in compressed real time. With a program `boots-from` in the folder, the
+command line is what that prints. Its length is scaled by a seeded normal
 scatter and by every word `plant=PART` of the command line; with the word `breaks` it hangs.
 
 Commands: on, off, fault KIND COUNT, repair, quit. Faults, each for COUNT boots:
@@ -20,6 +21,7 @@ import ctypes
 import http.server
 import os
 import random
+import select
 import signal
 import socket
 import subprocess
@@ -55,6 +57,7 @@ class Board:
         self.rate = rate
         self.lock = threading.Lock()
         self.clients = []
+        self.servers = []
         self.power = 0  # the number of the power-on that is current; 0: off
         self.count = 0
         self.faults = []
@@ -62,9 +65,14 @@ class Board:
 
     def serve(self, server):
         while True:
-            client, _ = server.accept()
-            with self.lock:
-                self.clients.append(client)
+            select.select([server], [], [])
+            self.accept(server)
+
+    def accept(self, server):
+        """Takes everybody who has connected."""
+        with self.lock:
+            while select.select([server], [], [], 0)[0]:
+                self.clients.append(server.accept()[0])
 
     def write(self, power, data):
         with self.lock:
@@ -110,6 +118,9 @@ class Board:
             self.dead = True
         with open(os.path.join(self.folder, "boots"), "a", encoding="utf-8") as boots:
             boots.write(f"{fault}\n")
+        # Whoever connected before power-on hears the first byte.
+        for server in self.servers:
+            self.accept(server)
         with self.lock:
             self.count += 1
             self.power = self.count
@@ -151,6 +162,11 @@ class Board:
     def cmdline(self, fault):
         if fault == "wrong":
             return "console=ttyS0 slot=b"
+        reader = os.path.join(self.folder, "boots-from")
+        if os.path.exists(reader):
+            # What the board boots is what this program reads from its storage.
+            done = subprocess.run([reader], cwd=self.folder, capture_output=True, text=True, check=False)
+            return done.stdout.strip()
         path = os.path.join(self.folder, "card/boot/cmdline.txt")
         with open(path, encoding="utf-8") as card:
             return card.read().strip()
@@ -232,6 +248,7 @@ def main():
             file.write(ports)
     for server in consoles:
         server.listen()
+        board.servers.append(server)
         threading.Thread(target=board.serve, args=(server,), daemon=True).start()
     ctl, ack = (os.path.join(args.folder, name) for name in ("ctl", "ack"))
     os.mkfifo(ctl)

@@ -6,7 +6,7 @@ use crate::trial::Plan;
 use capture::board::{Board, Deployment, NONCE};
 use std::io;
 use std::path::Path;
-use treat::files::{Journal, Opened};
+use treat::files::{Journal, Opened, Plan as Planned};
 use treat::{CommandLine, FileTreatment, Treatment};
 
 /// What the commands of the board's file are told of a boot.
@@ -96,28 +96,58 @@ pub fn treat_files(
     Ok(())
 }
 
+/// The files that the board boots from, if this host can read them at any time.
+fn reachable(board: &Board) -> Option<&Path> {
+    let is_mounted = board.deploy.mount.is_none();
+    board.deploy.files.as_deref().filter(|_| is_mounted)
+}
+
+/// Whether the files that `board` boots from can carry what proves a boot; a clause if not.
+/// Nothing is changed. `None`: the board's own command deploys.
+///
+/// # Errors
+/// What is wrong with the files, and what to do.
+pub fn check_files(board: &Board) -> Option<Result<String, String>> {
+    let files = reachable(board)?;
+    let check = || {
+        let plan = planned(files, &format!("cmdline+={NONCE}=00000000"))?;
+        let changes = plan.changes.iter().map(|c| c.path.as_str());
+        Ok(changes.collect::<Vec<_>>().join(", "))
+    };
+    Some(check())
+}
+
+/// What a treatment of the board's files would change.
+fn planned(files: &Path, treatment: &str) -> Result<Planned, String> {
+    let treatment = FileTreatment::parse(treatment).map_err(|e| e.to_string())?;
+    let opened = Opened::new(files, Some(&treatment), false).map_err(|e| e.to_string())?;
+    let planned = treatment.plan(opened.target()).map_err(|e| e.to_string());
+    opened.close().map_err(|e| e.to_string())?;
+    planned
+}
+
 /// Why a treatment cannot be put onto a board, in a clause; `None`: it can, or only the
 /// board's own command knows.
 pub fn unfit(board: &Board, treatment: &Treatment) -> Option<String> {
-    let files = board.deploy.files.as_ref()?;
-    if board.deploy.run.is_some() {
-        return None;
-    }
-    let treatment = match treatment {
+    let files = reachable(board)?;
+    let text = match treatment {
         // These become words of the command line.
-        Treatment::Mask(unit) => FileTreatment::parse(&format!("cmdline+=systemd.mask={unit}")),
+        Treatment::Mask(unit) => format!("cmdline+=systemd.mask={unit}"),
         Treatment::UbiFastmap => return None,
-        other => FileTreatment::parse(&other.to_string()),
+        other => other.to_string(),
     };
-    let planned = treatment.map_err(|e| e.to_string()).and_then(|t| {
-        let opened = Opened::new(files, Some(&t), false).map_err(|e| e.to_string())?;
-        let planned = t.plan(opened.target()).map_err(|e| e.to_string());
-        opened.close().map_err(|e| e.to_string())?;
-        planned
-    });
-    planned
-        .err()
-        .map(|why| format!("the board's files do not take it: {why}"))
+    unfit_for(files, &text)
+}
+
+/// Why files cannot take a treatment, in a clause.
+fn unfit_for(files: &Path, treatment: &str) -> Option<String> {
+    match planned(files, treatment) {
+        Ok(plan) if plan.changes.is_empty() => {
+            Some("it changes nothing in the board's files".to_owned())
+        }
+        Ok(_) => None,
+        Err(why) => Some(format!("the board's files do not take it: {why}")),
+    }
 }
 
 /// Takes back every treatment of the files that the board boots from. Returns how many.

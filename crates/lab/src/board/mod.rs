@@ -11,6 +11,7 @@ mod session;
 mod trouble;
 mod undo;
 
+pub use deploy::check_files;
 pub(crate) use deploy::unfit;
 pub use restore::restore;
 pub(crate) use rounds::rounds;

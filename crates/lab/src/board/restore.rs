@@ -21,7 +21,10 @@ pub fn restore(board: &Board) -> Result<Vec<String>, LabError> {
         said.push("the board was switched off".to_owned());
     }
     if let Some(files) = &board.deploy.files {
-        let undone = restore_files(files)?;
+        adapter.mount()?;
+        let undone = restore_files(files);
+        adapter.unmount()?;
+        let undone = undone?;
         said.push(format!("{}: {undone} treatments undone", files.display()));
     }
     if let Some(command) = &board.deploy.restore {

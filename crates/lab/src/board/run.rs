@@ -59,6 +59,8 @@ pub(crate) fn run_batch(
     let mut store = Store::open(&options.out)?;
     let (lock, before) = Lock::take(board)?;
     let treated = match &board.deploy.files {
+        // The board may run, and has them then.
+        Some(_) if board.deploy.mount.is_some() => 0,
         Some(files) => deploy::treated(files)?,
         None => 0,
     };
@@ -74,6 +76,9 @@ pub(crate) fn run_batch(
                   --all` on it, or make a copy without the journal the baseline"
                 .to_owned(),
         });
+    }
+    if !left_over {
+        can_take(experiment, board)?;
     }
     let rounds = rounds(experiment, sampling, options.ensemble, batch.first_round);
     let out = store.folder().to_owned();
@@ -99,6 +104,7 @@ pub(crate) fn run_batch(
         changed: left_over,
         touched: left_over,
         said: Vec::new(),
+        off_since: None,
     };
     let mut run = Run {
         session,
@@ -139,6 +145,32 @@ fn can_deploy(experiment: &Experiment, board: &Board) -> Result<(), LabError> {
               `deploy.restore`"
             .to_owned(),
     })
+}
+
+/// Every variant can be put onto the board's files: otherwise each of its boots would be void.
+fn can_take(experiment: &Experiment, board: &Board) -> Result<(), LabError> {
+    let Some(files) = &board.deploy.files else {
+        return Ok(());
+    };
+    let wrong = |why: String| LabError::BoardFiles {
+        path: files.clone(),
+        why,
+    };
+    if let Some(Err(why)) = deploy::check_files(board) {
+        return Err(wrong(format!(
+            "the proof of a boot cannot be put here: {why}"
+        )));
+    }
+    for variant in &experiment.variants {
+        let unfit = |t| Some((t, deploy::unfit(board, t)?));
+        if let Some((treatment, why)) = variant.treatments.iter().find_map(unfit) {
+            let name = &variant.name;
+            return Err(wrong(format!(
+                "`{treatment}` of the variant `{name}`: {why}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a run into this folder was cut off while a variant was on the board: after a
@@ -277,6 +309,9 @@ fn fingerprint(board: &Board, plan: &Plan) -> String {
         spec.reading,
         spec.build
     ));
+    if !spec.files.is_empty() {
+        hash.update(format!("files = {:?}\n", spec.files));
+    }
     crate::hex::hex(&hash.finalize())
 }
 

@@ -10,9 +10,12 @@ use crate::experiment::{BASELINE, Experiment, Variant};
 use crate::store;
 use crate::trial::{self, BoardBoot, BoardProof, Failure, Lights, Plan, Reason, Trial};
 use capture::board::{
-    Adapter, Board, BoardError, Cycle, DeployPower, Deployment, Lock, Watcher, measure, prove,
+    Adapter, Board, BoardError, Cycle, DeployPower, Deployment, EVIDENCE, Lock, PROOF, STATE,
+    Watcher, measure, prove, state,
 };
+use capture::serial::reader::now_ns;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -41,6 +44,18 @@ pub struct Session<'a> {
     pub touched: bool,
     /// The plans of these variants were said.
     pub said: Vec<String>,
+    /// Since when the board has been off, on `CLOCK_MONOTONIC` in nanoseconds; `None`: it may
+    /// be on.
+    pub off_since: Option<u64>,
+}
+
+/// A measured boot, and what the board said afterwards.
+struct Measured {
+    cycle: Cycle,
+    proof: BoardProof,
+    state: BTreeMap<String, String>,
+    /// What is doubtful, in sentences.
+    notes: Vec<String>,
 }
 
 /// Tells how a boot goes on.
@@ -106,10 +121,14 @@ impl Session<'_> {
         let begun = Instant::now();
         let begun_unix_ms = unix_ms();
         let booted = self.measured(plan, variant, &what, on);
-        let (cycle, proof, mut void) = match booted {
-            Ok((cycle, proof)) => {
-                let void = cycle.void(self.board.boot.resets);
-                (Some(cycle), proof, void)
+        let mut notes = vec![self.board.boot.first_light.uncertainty().to_owned()];
+        let mut state = BTreeMap::new();
+        let (mut cycle, proof, mut void) = match booted {
+            Ok(measured) => {
+                let void = measured.cycle.void(self.board.boot.resets);
+                notes.extend(measured.notes);
+                state = measured.state;
+                (Some(measured.cycle), measured.proof, void)
             }
             Err(Trouble::Void(why)) => (None, BoardProof::default(), Some(why)),
             Err(other) => return Err(other),
@@ -121,7 +140,6 @@ impl Session<'_> {
             ));
         }
         self.up = void.is_none();
-        let mut notes = vec![self.board.boot.first_light.uncertainty().to_owned()];
         notes.extend(self.adapter.caveat().map(str::to_owned));
         notes.extend(cycle.as_ref().and_then(|c| c.off_ns).map(|ns| {
             format!(
@@ -129,17 +147,36 @@ impl Session<'_> {
                 ns as f64 / 1e9
             )
         }));
-        let (digest, last_lines) = match &cycle {
-            Some(cycle) => self.keep(cycle, &what, &notes, &folder.join("capture"))?,
+        let light = |pick: fn(&Cycle) -> Option<u64>| {
+            let counted = cycle.as_ref().filter(|_| void.is_none());
+            counted.and_then(pick)
+        };
+        let boot = BoardBoot {
+            begun_unix_ms,
+            first_light_ns: Lights {
+                power_on: light(Cycle::light_from_power_ns),
+                loader: light(|c| c.light_from_loader_ns),
+            },
+            light_error_ns: light(|c| c.light.map(|l| l.error_ns)).unwrap_or(0),
+            power_error_ns: cycle.as_ref().map_or(0, |c| c.power_error_ns),
+            off_ns: cycle.as_ref().and_then(|c| c.off_ns),
+            void: void.clone(),
+            resets: cycle.as_ref().map_or(0, |c| c.resets),
+            proof,
+            state,
+        };
+        let (digest, last_lines) = match &mut cycle {
+            Some(cycle) => {
+                cycle
+                    .files
+                    .push((EVIDENCE.to_owned(), evidence(&what, &boot)));
+                self.keep(cycle, &what, &notes, &folder.join("capture"))?
+            }
             None => {
                 let path = folder.join("capture");
                 std::fs::create_dir(&path).map_err(io_error(&path, "cannot be created"))?;
                 (String::new(), Vec::new())
             }
-        };
-        let light = |pick: fn(&Cycle) -> Option<u64>| {
-            let counted = cycle.as_ref().filter(|_| void.is_none());
-            counted.and_then(pick)
         };
         Ok(Trial {
             firstlight_trial: trial::VERSION,
@@ -150,7 +187,7 @@ impl Session<'_> {
             virtual_end_ns: None,
             wall_s: begun.elapsed().as_secs_f64(),
             shared_by: None,
-            failure: void.clone().map(|detail| Failure {
+            failure: void.map(|detail| Failure {
                 reason: Reason::Void,
                 detail,
                 last_lines,
@@ -158,19 +195,7 @@ impl Session<'_> {
             kernel: plan.spec.kernel.as_str().to_owned(),
             cmdline: what.cmdline.clone(),
             notes,
-            board: Some(BoardBoot {
-                begun_unix_ms,
-                first_light_ns: Lights {
-                    power_on: light(|c| c.light.map(|l| l.at_ns)),
-                    loader: light(|c| c.light_from_loader_ns),
-                },
-                light_error_ns: light(|c| c.light.map(|l| l.error_ns)).unwrap_or(0),
-                power_error_ns: cycle.as_ref().map_or(0, |c| c.power_error_ns),
-                off_ns: cycle.as_ref().and_then(|c| c.off_ns),
-                void,
-                resets: cycle.as_ref().map_or(0, |c| c.resets),
-                proof,
-            }),
+            board: Some(boot),
         })
     }
 
@@ -181,29 +206,49 @@ impl Session<'_> {
         variant: &Variant,
         what: &Deployment,
         on: &mut dyn FnMut(Event),
-    ) -> Result<(Cycle, BoardProof), Trouble> {
+    ) -> Result<Measured, Trouble> {
         self.deploy(variant, what, on)?;
         let cycle = self.cycle(&plan.id, on)?;
-        let expected = BoardProof {
-            by: String::new(),
-            expected: what.nonce.clone(),
-            seen: false,
+        let mut measured = Measured {
+            cycle,
+            proof: BoardProof {
+                by: String::new(),
+                expected: what.nonce.clone(),
+                seen: false,
+            },
+            state: BTreeMap::new(),
+            notes: Vec::new(),
         };
-        if cycle.void(self.board.boot.resets).is_some() {
-            return Ok((cycle, expected));
+        if measured.cycle.void(self.board.boot.resets).is_some() {
+            return Ok(measured);
         }
-        let proof = &self.board.proof;
-        match prove(proof, what, &cycle.raw, self.adapter.as_mut()) {
-            Ok(proven) => Ok((
-                cycle,
-                BoardProof {
-                    by: proven.by.to_owned(),
-                    expected: proven.expected,
-                    seen: proven.seen,
-                },
-            )),
-            Err(e) => Err(Trouble::Void(format!("proof: {e}"))),
+        let adapter = self.adapter.as_mut();
+        let proven = prove(&self.board.proof, what, &measured.cycle.raw, adapter)
+            .map_err(|e| Trouble::Void(format!("proof: {e}")))?;
+        measured.proof = BoardProof {
+            by: proven.by.to_owned(),
+            expected: proven.expected,
+            seen: proven.seen,
+        };
+        if !proven.evidence.is_empty() {
+            let kept = (PROOF.to_owned(), proven.evidence);
+            measured.cycle.files.push(kept);
         }
+        // After the boot, so that asking does not change it.
+        if let Some(asked) = &self.board.state {
+            match adapter.evidence(&asked.run, asked.limit, what) {
+                Ok(printed) => {
+                    measured.state = state(&printed);
+                    if measured.state.is_empty() {
+                        let note = "`state.command` printed no line `NAME NUMBER`.";
+                        measured.notes.push(note.to_owned());
+                    }
+                    measured.cycle.files.push((STATE.to_owned(), printed));
+                }
+                Err(e) => measured.notes.push(format!("The state is unknown: {e}.")),
+            }
+        }
+        Ok(measured)
     }
 
     fn deploy(
@@ -226,12 +271,29 @@ impl Session<'_> {
         self.changed = true;
         self.touched = true;
         self.deployments += 1;
-        if let Some(files) = &self.board.deploy.files {
+        let experiment = self.experiment;
+        self.on_files(|files| {
             deploy::restore_files(files)?;
-            deploy::treat_files(self.experiment, files, variant, &what.nonce)?;
-        }
+            deploy::treat_files(experiment, files, variant, &what.nonce)
+        })?;
         let deployed = self.adapter.deploy(what);
         deployed.map_err(|e| Trouble::Void(format!("deploy: {e}")))
+    }
+
+    /// Changes the files that the board boots from, if it has any, while this host has them.
+    fn on_files(
+        &mut self,
+        change: impl FnOnce(&Path) -> Result<(), LabError>,
+    ) -> Result<(), Trouble> {
+        let Some(files) = &self.board.deploy.files else {
+            return Ok(());
+        };
+        let failed = |e: BoardError| Trouble::Void(format!("deploy: {e}"));
+        self.adapter.mount().map_err(failed)?;
+        let changed = change(files);
+        // Whatever came of it, the board gets its card back.
+        self.adapter.unmount().map_err(failed)?;
+        Ok(changed?)
     }
 
     /// Gives the board the power that a deployment needs.
@@ -256,7 +318,12 @@ impl Session<'_> {
             tries -= 1;
             match self.adapter.power_off() {
                 Err(_) if tries > 0 => {}
-                done => return done,
+                done => {
+                    if done.is_ok() && self.adapter.switches_off() {
+                        self.off_since.get_or_insert_with(now_ns);
+                    }
+                    return done;
+                }
             }
         }
     }
@@ -268,7 +335,9 @@ impl Session<'_> {
         self.up = false;
         let care = self.care;
         let mut told = Told { id, care, on };
-        measure(self.adapter.as_mut(), self.board, &mut told).map_err(|e| match e {
+        let off_since = self.off_since.take();
+        let adapter = self.adapter.as_mut();
+        measure(adapter, self.board, off_since, &mut told).map_err(|e| match e {
             BoardError::Console(_) | BoardError::ConsoleCommand { .. } => {
                 Trouble::Void(format!("console: {e}"))
             }
@@ -305,9 +374,9 @@ impl Session<'_> {
             // It can only be told while it runs, with whatever is on it.
             self.prove_baseline(on)?;
         }
-        if let Some(files) = &self.board.deploy.files {
-            deploy::restore_files(files)?;
-        }
+        self.on_files(|files| deploy::restore_files(files).map(drop))?;
+        // It wears the card as a deployment does, and is never refused.
+        self.deployments += 1;
         let what = self.baseline();
         let restored = self.adapter.restore(&what);
         restored.map_err(|e| Trouble::Void(format!("restore: {e}")))?;
@@ -392,6 +461,19 @@ impl Session<'_> {
         let last = lines.into_iter().skip(last).map(str::to_owned);
         Ok((captures::digest_of_stored(&members), last.collect()))
     }
+}
+
+/// What a capture of a board says beside its console: power, proof, state, and what was booted.
+fn evidence(what: &Deployment, boot: &BoardBoot) -> Vec<u8> {
+    let known = serde_json::json!({
+        "variant": what.variant,
+        "treatments": what.treatments,
+        "cmdline": what.cmdline,
+        "boot": boot,
+    });
+    let mut text = serde_json::to_vec_pretty(&known).unwrap_or_default();
+    text.push(b'\n');
+    text
 }
 
 /// What no other boot has on its command line.

@@ -42,6 +42,7 @@ pub fn undo(
         changed: true,
         touched: true,
         said: Vec::new(),
+        off_since: None,
     };
     let (ended, left) = match session.recover(on) {
         Ok(()) => (Ended::AllRounds, Left::Proven),

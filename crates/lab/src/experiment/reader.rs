@@ -13,6 +13,7 @@ use crate::arch::ArmArch;
 use crate::arm9::board;
 use crate::artifacts::Form;
 use crate::error::LabError;
+use crate::on_files;
 use crate::profiles;
 use agent::config::FirstLight;
 use capture::board::{Board, FirstLight as FromOutside};
@@ -574,10 +575,15 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let mut parsed = Vec::new();
         for treatment in treatments {
             let wrong = |why| (self.at)(&treatment.span(), why);
-            let applied = Treatment::parse(treatment.get_ref())
-                .map(|t| self.placed(t))
-                .and_then(|t| t.apply(&spec).map(|(after, _)| (t, after)));
-            let (treatment, after) = applied.map_err(|e| wrong(e.to_string()))?;
+            let parsed_one = match platform {
+                Platform::Board(_) => on_files::treatment(treatment.get_ref()),
+                _ => Treatment::parse(treatment.get_ref()).map_err(|e| e.to_string()),
+            };
+            let applied = parsed_one.map(|t| self.placed(t)).and_then(|t| {
+                let after = t.apply(&spec).map_err(|e| e.to_string())?.0;
+                Ok((t, after))
+            });
+            let (treatment, after) = applied.map_err(wrong)?;
             possible(&treatment, platform).map_err(wrong)?;
             spec = after;
             parsed.push(treatment);

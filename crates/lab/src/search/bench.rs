@@ -30,6 +30,9 @@ pub struct Settings {
     pub policy: Policy,
     /// Treatments that are not tried, as texts.
     pub without: Vec<String>,
+    /// What treatments, as texts, save elsewhere: what saves most there is tried first, and what
+    /// saves nothing there last.
+    pub forecast: BTreeMap<String, Nanos>,
 }
 
 /// What a search may try that nobody named.

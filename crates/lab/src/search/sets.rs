@@ -1,7 +1,8 @@
 //! Sets of treatments: which there are, their names, and an experiment of them.
 
 use crate::error::LabError;
-use crate::experiment::{Experiment, Variant};
+use crate::experiment::{Experiment, Platform, Variant};
+use crate::on_files;
 use treat::Treatment;
 
 /// The treatments that are known before the first boot: those of the experiment's variants,
@@ -18,12 +19,25 @@ pub fn candidates(experiment: &Experiment, with: &[String]) -> Result<Vec<Treatm
         }
     }
     for text in with {
-        let treatment = Treatment::parse(text).map_err(|e| LabError::Search(e.to_string()))?;
+        let treatment = match experiment.base.platform {
+            Platform::Board(_) => on_files::treatment(text),
+            _ => Treatment::parse(text).map_err(|e| e.to_string()),
+        };
+        let treatment = treatment.map_err(LabError::Search)?;
         if !all.contains(&treatment) {
             all.push(treatment);
         }
     }
     Ok(all)
+}
+
+/// A finding's treatment as the board of an experiment can take it, or the lab; `None`: neither
+/// can.
+pub(super) fn possible(experiment: &Experiment, text: &str) -> Option<Treatment> {
+    match experiment.base.platform {
+        Platform::Board(_) => in_lab(text).or_else(|| on_files::treatment(text).ok()),
+        _ => in_lab(text),
+    }
 }
 
 /// A finding's treatment as the lab can do it; `None`: it cannot.

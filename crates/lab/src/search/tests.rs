@@ -184,6 +184,7 @@ fn find(trials: &mut Made, sick: Option<char>) -> Result<Found, LabError> {
         leave_out: None,
         policy: super::Policy::Product,
         without: Vec::new(),
+        forecast: std::collections::BTreeMap::new(),
     };
     let with = TREATMENTS.map(str::to_owned);
     let both: (&mut dyn Trials, &mut dyn Judge) = (trials, &mut judge);

@@ -6,7 +6,7 @@ use super::judge::{Judge, Verdict};
 use super::outcome::{Dropped, Found, Kept, Measured};
 use super::prices::Prices;
 use super::reading;
-use super::sets::{candidates, in_lab, name, set};
+use super::sets::{candidates, name, possible, set};
 use super::smallest::{is_enough, smallest};
 use super::trials::Trials;
 use crate::error::LabError;
@@ -32,7 +32,7 @@ fn recommended(
         let Some(text) = own.map(|t| t.to_string()).or(finding.treatment) else {
             continue;
         };
-        match in_lab(&text) {
+        match possible(&bench.experiment, &text) {
             // What the lab records by is no cause of the boot's.
             Some(Treatment::RemoveWord(word)) if cmdline.contains(&word) => {}
             Some(treatment) => {
@@ -73,6 +73,21 @@ fn refused(settings: &Settings, treatment: &Treatment, all: &[Treatment]) -> Opt
     ))
 }
 
+/// What a treatment saves elsewhere, if that is known.
+fn saves(settings: &Settings, treatment: &Treatment) -> Option<Nanos> {
+    settings.forecast.get(&treatment.to_string()).copied()
+}
+
+/// Orders treatments by what they save elsewhere: what is known to save, the most first, then
+/// what is not known, in its own order, then what is known to save nothing.
+fn by_forecast(all: &mut [Treatment], settings: &Settings) {
+    all.sort_by_key(|t| match saves(settings, t) {
+        Some(ns) if ns > Nanos::ZERO => (0, Nanos::ZERO - ns),
+        None => (1, Nanos::ZERO),
+        Some(ns) => (2, Nanos::ZERO - ns),
+    });
+}
+
 /// Tries treatments together and alone, and keeps the smallest set that saves enough. `with`
 /// are treatments to be tried besides those of the experiment and of its findings; `say`
 /// receives what goes on, a sentence each.
@@ -95,7 +110,7 @@ pub fn search(
     let mut prices = Prices::default();
     for text in &settings.without {
         // One that is misspelled would be tried after all.
-        Treatment::parse(text).map_err(|e| LabError::Search(e.to_string()))?;
+        candidates(&bench.experiment, std::slice::from_ref(text))?;
         if with.contains(text) {
             return Err(LabError::Search(format!(
                 "`{text}` stands both in --with and in --without"
@@ -135,6 +150,12 @@ pub fn search(
             why: format!("not tried: {}", why.with_causes()),
         }),
     }
+    by_forecast(&mut all, settings);
+    let most = all
+        .first()
+        .filter(|t| saves(settings, t).is_some_and(|ns| ns > Nanos::ZERO))
+        .cloned()
+        .or(most);
     for surplus in all.split_off(all.len().min(tries)) {
         dropped.push(Dropped {
             treatment: surplus.to_string(),
@@ -312,6 +333,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_saves_elsewhere_is_tried_first() {
+        let forecast = [("cmdline+=a", 5), ("cmdline+=b", 90), ("cmdline+=c", 0)];
+        let settings = Settings {
+            out: std::path::PathBuf::new(),
+            ensemble: 1,
+            tries: 1,
+            enough: 95,
+            leave_out: None,
+            policy: Policy::Product,
+            without: Vec::new(),
+            forecast: forecast.map(|(t, ns)| (t.to_owned(), Nanos(ns))).into(),
+        };
+        let of = |t: &str| Treatment::parse(&format!("cmdline+={t}")).unwrap();
+        let mut all = ["c", "x", "a", "y", "b"].map(of);
+        by_forecast(&mut all, &settings);
+        assert_eq!(all, ["b", "a", "x", "y", "c"].map(of));
+    }
+
+    #[test]
     fn what_weakens_a_product_is_tried_only_on_request() {
         let settings = |policy, without: &[&str]| Settings {
             out: std::path::PathBuf::new(),
@@ -321,6 +361,7 @@ mod tests {
             leave_out: None,
             policy,
             without: without.iter().map(|t| (*t).to_owned()).collect(),
+            forecast: std::collections::BTreeMap::new(),
         };
         let [rodata, quiet] = ["cmdline+=rodata=off", "cmdline+=quiet"];
         let [weak, sound] = [rodata, quiet].map(|t| Treatment::parse(t).unwrap());

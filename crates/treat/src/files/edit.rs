@@ -2,7 +2,7 @@
 
 use super::content::Content;
 use super::error::FileError;
-use super::images::{ImageError, protected};
+use super::images::{self, ImageError, protected};
 use super::late;
 use super::parse::FileTreatment;
 use super::plan::{Change, Plan};
@@ -25,12 +25,22 @@ const COMMAND_LINES: [&str; 9] = [
     "syslinux/syslinux.cfg",
 ];
 
+/// Files of a root tree, or of a mounted boot partition, that hold U-Boot's environment.
+const ENVIRONMENTS: [&str; 3] = ["boot/firmware/uboot.env", "boot/uboot.env", "uboot.env"];
+
+/// Folders of unified kernel images.
+const UNIFIED: [&str; 3] = ["EFI/Linux", "boot/EFI/Linux", "efi/EFI/Linux"];
+
 /// Folders of boot entries.
 const ENTRIES: [&str; 3] = [
     "boot/loader/entries",
     "efi/loader/entries",
     "loader/entries",
 ];
+
+/// Folders of menus that are read over the network: U-Boot and PXELINUX choose a file by the
+/// board's addresses.
+const NETWORK: [&str; 2] = ["boot/pxelinux.cfg", "pxelinux.cfg"];
 
 /// Where units are.
 const UNITS: [&str; 4] = [
@@ -39,6 +49,9 @@ const UNITS: [&str; 4] = [
     "usr/lib/systemd/system",
     "lib/systemd/system",
 ];
+
+/// The firmware's settings of a Raspberry Pi, in a root tree or on its boot partition.
+const FIRMWARE: [&str; 3] = ["boot/config.txt", "boot/firmware/config.txt", "config.txt"];
 
 /// Files that say how long a menu waits.
 const MENUS: [&str; 6] = [
@@ -119,6 +132,10 @@ impl FileTreatment {
                      initramfs-tools hook",
                 ));
             }
+            // They are parsed as what they are.
+            Self::Boot(Treatment::OfFiles(text)) => {
+                return Err(target.wrong(format!("`{text}` is not a treatment of its own")));
+            }
             Self::Boot(Treatment::Prefetch(_)) => {
                 return Err(target.wrong(
                     "`prefetch=` works only in the lab; use `firstlight prefetch install` to \
@@ -135,6 +152,12 @@ impl FileTreatment {
                 &["etc/fstab"],
                 &format!("an fstab line that mounts {folder}"),
                 |_, text| text::fstab(text, folder, change),
+            )?,
+            Self::Firmware { name, value } => settings(
+                target,
+                &FIRMWARE,
+                "a config.txt of a Raspberry Pi",
+                |path, text| text::firmware(path, text, name, value),
             )?,
             Self::IoScheduler { device, scheduler } => {
                 udev(target)?;
@@ -296,6 +319,10 @@ fn command_lines(treatment: &Treatment, target: &Target) -> Result<Vec<Change>, 
             let entries = names.iter().filter(|n| n.ends_with(".conf"));
             files.extend(entries.map(|n| format!("{folder}/{n}")));
         }
+        for folder in NETWORK {
+            let names = target.names(folder);
+            files.extend(names.iter().map(|n| format!("{folder}/{n}")));
+        }
     }
     let mut changes: Vec<Change> = Vec::new();
     for file in &files {
@@ -318,6 +345,24 @@ fn command_lines(treatment: &Treatment, target: &Target) -> Result<Vec<Change>, 
             changes.push(changed(found, new.into_bytes()));
         }
     }
+    let whole = match target.file() {
+        Some(_) if !changes.is_empty() => Vec::new(),
+        Some(name) => vec![name.to_owned()],
+        None => images_with_command_line(target, changes.is_empty()),
+    };
+    for file in &whole {
+        let Some(found) = target.read(file)? else {
+            continue;
+        };
+        let Content::File(bytes) = &found.content else {
+            continue;
+        };
+        let change = |line: &str| text::words(treatment, line);
+        let new = images::command_line(bytes, change).map_err(|e| of_image(target, e))?;
+        if let Some(new) = new.filter(|_| !changes.iter().any(|c| c.path == found.path)) {
+            changes.push(changed(found, new.bytes));
+        }
+    }
     if !changes.is_empty() {
         return Ok(changes);
     }
@@ -325,13 +370,28 @@ fn command_lines(treatment: &Treatment, target: &Target) -> Result<Vec<Change>, 
         signed_image(target)?;
         return Err(target.wrong(
             "not a kernel command line; pass cmdline.txt, /etc/kernel/cmdline, /etc/default/grub, \
-             extlinux.conf or a boot entry",
+             extlinux.conf, a boot entry, a unified kernel image or a U-Boot environment with \
+             `bootargs`",
         ));
     }
     Err(target.wrong(format!(
         "could not find a kernel command line in this tree (looked in {} and boot entries)",
         COMMAND_LINES.join(", ")
     )))
+}
+
+/// The images of a tree that hold a command line. Where a text file has one, U-Boot's
+/// `bootargs` is not what is booted.
+fn images_with_command_line(target: &Target, with_environment: bool) -> Vec<String> {
+    let unified = UNIFIED.iter().flat_map(|folder| {
+        let names = target.names(folder).into_iter();
+        let images = names.filter(|n| n.ends_with(".efi"));
+        images.map(move |n| format!("{folder}/{n}"))
+    });
+    let environments = ENVIRONMENTS.iter().filter(|_| with_environment);
+    unified
+        .chain(environments.map(|e| (*e).to_owned()))
+        .collect()
 }
 
 /// Words that say the opposite of each other.
@@ -421,20 +481,15 @@ fn whole_image(
     expected: &str,
     target: &Target,
 ) -> Result<(Change, Vec<String>), FileError> {
-    let found = named(target, expected)?;
+    let found = match environment_of(treatment, target)? {
+        Some(found) => found,
+        None => named(target, expected)?,
+    };
     let Content::File(bytes) = &found.content else {
         return Err(target.wrong("not a regular file"));
     };
     let new = match treatment.on_image(bytes) {
-        Some(Ok(new)) => new,
-        Some(Err(ImageError::Protected(why))) => return Err(target.protected(why)),
-        Some(Err(ImageError::Other(why))) => return Err(target.wrong(why)),
-        Some(Err(source)) => {
-            return Err(FileError::Image {
-                target: target.shown().to_owned(),
-                source,
-            });
-        }
+        Some(new) => new.map_err(|e| of_image(target, e))?,
         None => {
             return Err(target.wrong(
                 "this treatment cannot be applied to it; `firstlight \
@@ -443,6 +498,40 @@ fn whole_image(
         }
     };
     Ok((changed(found, new.bytes), new.description))
+}
+
+/// The environment in a tree that a treatment of variables changes: on a boot partition it is
+/// the file `uboot.env`.
+fn environment_of(treatment: &FileTreatment, target: &Target) -> Result<Option<Found>, FileError> {
+    let of_variables = matches!(
+        treatment,
+        FileTreatment::Boot(Treatment::SetVariable { .. } | Treatment::RemoveVariable(_))
+    );
+    if !of_variables || target.file().is_some() {
+        return Ok(None);
+    }
+    for file in ENVIRONMENTS {
+        if let Some(found) = target.read(file)? {
+            return Ok(Some(found));
+        }
+    }
+    Err(target.wrong(format!(
+        "could not find a U-Boot environment in this tree (looked for {}); pass the file of the \
+         environment",
+        ENVIRONMENTS.join(", ")
+    )))
+}
+
+/// What an image says of a change, about the target.
+fn of_image(target: &Target, error: ImageError) -> FileError {
+    match error {
+        ImageError::Protected(why) => target.protected(why),
+        ImageError::Other(why) => target.wrong(why),
+        source => FileError::Image {
+            target: target.shown().to_owned(),
+            source,
+        },
+    }
 }
 
 /// Refuses an image that is signed.
@@ -468,12 +557,16 @@ fn unprotected(target: &Target, changes: &[Change]) -> Result<(), FileError> {
     }
     let of_root = |c: &Change| {
         let loader = [
+            "EFI/",
             "boot/",
             "cmdline.txt",
+            "config.txt",
             "efi/",
             "extlinux/",
             "loader/",
+            "pxelinux.cfg/",
             "syslinux/",
+            "uboot.env",
         ];
         !loader.iter().any(|l| c.path.starts_with(l))
     };

@@ -4,9 +4,11 @@
 use bootimage::environment::{self, Options};
 use bootimage::info::{Item, Kind, inspect};
 use bootimage::signature::{is_signed_program, is_verity};
-use bootimage::{Compression, Part, compression::LIMIT, fit, initramfs, treatment};
+use bootimage::{Compression, Part, compression::LIMIT, fit, initramfs, treatment, uki};
 use flash::jffs2::{self, CheckOptions, Class, Cleanmarkers, Mode, detect};
 use flash::ubi;
+
+use crate::cmdline::WordError;
 
 /// Why an image cannot be changed so.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +20,12 @@ pub enum ImageError {
     /// A boot image says no.
     #[error(transparent)]
     Boot(#[from] treatment::Error),
+    /// A unified kernel image says no.
+    #[error(transparent)]
+    Unified(#[from] uki::Error),
+    /// A word that cannot stand on a command line.
+    #[error(transparent)]
+    Word(#[from] WordError),
     /// A JFFS2 image says no.
     #[error(transparent)]
     Jffs2(#[from] jffs2::Error),
@@ -98,6 +106,43 @@ fn variable(bytes: &[u8], change: environment::Change) -> Result<NewImage, Image
         true => Ok(NewImage::same(bytes)),
         false => Ok(treatment::set_environment(bytes, &options, &[change], &fits)?.into()),
     }
+}
+
+/// The variable of U-Boot's environment that is the kernel command line.
+const BOOTARGS: &str = "bootargs";
+
+/// An image that holds a kernel command line, with that line changed: a unified kernel image,
+/// or a U-Boot environment with `bootargs`. `None`: it is neither.
+pub(super) fn command_line(
+    bytes: &[u8],
+    change: impl FnOnce(&str) -> Result<String, WordError>,
+) -> Result<Option<NewImage>, ImageError> {
+    let part = Part::whole(&bytes)?;
+    if let Some(line) = uki::command_line(&part)? {
+        if let Some(why) = protected(bytes) {
+            return Err(ImageError::Protected(why));
+        }
+        let before = String::from_utf8_lossy(&line.text).into_owned();
+        let after = change(&before)?;
+        if after == before {
+            return Ok(Some(NewImage::same(bytes)));
+        }
+        return Ok(Some(NewImage {
+            bytes: line.replaced(bytes, after.as_bytes())?,
+            description: vec![format!(
+                "the unified kernel image has the command line `{after}`"
+            )],
+        }));
+    }
+    let Ok(found) = environment::find(&part, &Options::default()) else {
+        return Ok(None);
+    };
+    let data = found.environments.first().and_then(|e| e.data());
+    let Some(before) = data.and_then(|d| d.text(BOOTARGS)) else {
+        return Ok(None);
+    };
+    let after = change(&before)?;
+    set_variable(bytes, BOOTARGS, &after).map(Some)
 }
 
 /// An initramfs that is compressed by another method.

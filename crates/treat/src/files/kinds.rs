@@ -26,6 +26,8 @@ const CMDLINE: &[&str] = &[
     "/etc/kernel/cmdline",
     "extlinux.conf",
     "loader/entries/*.conf",
+    "unified kernel image",
+    "U-Boot environment with `bootargs`",
 ];
 
 /// Every kind of treatment there is.
@@ -69,6 +71,16 @@ pub const KINDS: &[TreatmentKind] = &[
         in_lab: false,
     },
     TreatmentKind {
+        form: "firmware=NAME=VALUE",
+        example: "firmware=boot_delay=0",
+        what: "sets an option in the config.txt of a Raspberry Pi, for every board that the card \
+            boots",
+        targets: &["root tree", "boot partition", "config.txt"],
+        risk: "depends on the option; a wrong one can keep the board from booting",
+        then: "",
+        in_lab: false,
+    },
+    TreatmentKind {
         form: "fstab=FOLDER:+OPTION | :-OPTION | :pass=N",
         example: "fstab=/:+noatime",
         what: "changes the mount options or fsck pass of a file system",
@@ -104,7 +116,7 @@ pub const KINDS: &[TreatmentKind] = &[
         form: "env=NAME=VALUE",
         example: "env=bootdelay=0",
         what: "sets a variable in a U-Boot environment and updates the checksum",
-        targets: &["U-Boot environment image"],
+        targets: &["U-Boot environment image", "boot partition with uboot.env"],
         risk: "a wrong value can keep the board from booting",
         then: "write the image to the board",
         in_lab: true,
@@ -113,7 +125,7 @@ pub const KINDS: &[TreatmentKind] = &[
         form: "env-=NAME",
         example: "env-=preboot",
         what: "removes a variable from a U-Boot environment and updates the checksum",
-        targets: &["U-Boot environment image"],
+        targets: &["U-Boot environment image", "boot partition with uboot.env"],
         risk: "a missing variable can keep the board from booting",
         then: "write the image to the board",
         in_lab: true,

@@ -20,6 +20,13 @@ pub enum FileTreatment {
         /// `y`, `m`, `n`, a number, or a text in quotes.
         value: String,
     },
+    /// `firmware=NAME=VALUE`: a setting of a Raspberry Pi's config.txt.
+    Firmware {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+    },
     /// `fstab=FOLDER:+OPTION`, `fstab=FOLDER:-OPTION`, `fstab=FOLDER:pass=N`.
     Fstab {
         /// Where it is mounted.
@@ -81,6 +88,11 @@ impl From<Treatment> for FileTreatment {
     fn from(treatment: Treatment) -> Self {
         match treatment {
             Treatment::Initramfs(method) => Self::Initramfs(method),
+            // It was made of such a text.
+            Treatment::OfFiles(text) => match Self::parse(&text) {
+                Ok(treatment) => treatment,
+                Err(_) => Self::Boot(Treatment::OfFiles(text)),
+            },
             other => Self::Boot(other),
         }
     }
@@ -120,6 +132,23 @@ impl FileTreatment {
                 name: name.to_owned(),
                 value: value.to_owned(),
             });
+        }
+        if let Some(rest) = text.strip_prefix("firmware=") {
+            let (name, value) = rest.split_once('=').unwrap_or((rest, ""));
+            let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':');
+            let is_name = !name.is_empty() && name.chars().all(in_name);
+            let is_value = !value.is_empty() && value.chars().all(|c| c.is_ascii_graphic());
+            return match is_name && is_value {
+                // The firmware reads no more of a line.
+                true if rest.len() <= 98 => Ok(Self::Firmware {
+                    name: name.to_owned(),
+                    value: value.to_owned(),
+                }),
+                _ => Err(refuse(
+                    "write firmware=NAME=VALUE with at most 98 characters, such as \
+                     firmware=boot_delay=0",
+                )),
+            };
         }
         if let Some(rest) = text.strip_prefix("fstab=") {
             let (folder, change) = rest.rsplit_once(':').ok_or_else(|| {
@@ -310,6 +339,7 @@ impl fmt::Display for FileTreatment {
         match self {
             Self::Boot(treatment) => treatment.fmt(f),
             Self::Config { name, value } => write!(f, "config=CONFIG_{name}={value}"),
+            Self::Firmware { name, value } => write!(f, "firmware={name}={value}"),
             Self::Fstab { folder, change } => match change {
                 FstabChange::Add(o) => write!(f, "fstab={folder}:+{o}"),
                 FstabChange::Remove(o) => write!(f, "fstab={folder}:-{o}"),

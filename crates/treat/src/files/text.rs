@@ -367,9 +367,93 @@ pub(super) fn setting(text: &str, key: &str, value: &str) -> Option<String> {
     (fits > 0).then_some(new)
 }
 
+/// Settings of a Raspberry Pi's config.txt that may be given many times: each adds another.
+const REPEATED: [&str; 4] = ["dtoverlay", "dtparam", "gpio", "include"];
+
+/// A setting of the firmware in config.txt. Lines under a filter, such as `[pi4]`, hold for
+/// some boards alone and stay as they are; a line under none or `[all]` holds for this one.
+/// The firmware takes the last line that holds.
+pub(super) fn firmware(path: &str, text: &str, name: &str, value: &str) -> Option<String> {
+    if path.rsplit('/').next() != Some("config.txt") || text.contains('\0') {
+        return None;
+    }
+    let wanted = format!("{name}={value}");
+    let repeated = REPEATED.contains(&name);
+    // Each line that sets it: its number, and whether it holds for every board.
+    let mut holds_for_all = true;
+    let mut set: Vec<(usize, bool)> = Vec::new();
+    for (n, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(filter) = line.strip_prefix('[') {
+            let filter = filter.split(']').next().unwrap_or_default();
+            // `[none]` holds for no board.
+            holds_for_all = filter.trim().eq_ignore_ascii_case("all");
+        }
+        let same = match repeated {
+            true => line == wanted,
+            false => line.split_once('=').is_some_and(|(n, _)| n.trim() == name),
+        };
+        if same {
+            set.push((n, holds_for_all));
+        }
+    }
+    match set.last() {
+        Some((_, true)) if repeated => return Some(text.to_owned()),
+        Some((last, true)) => {
+            let mut n = 0;
+            let (new, _) = map_lines(text, |_| {
+                n += 1;
+                (n == last + 1).then(|| wanted.clone())
+            });
+            return Some(new);
+        }
+        _ => {}
+    }
+    let mut new = text.to_owned();
+    if !new.is_empty() && !new.ends_with('\n') {
+        new.push('\n');
+    }
+    if !holds_for_all {
+        new.push_str("[all]\n");
+    }
+    new.push_str(&wanted);
+    new.push('\n');
+    Some(new)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_setting_of_the_firmware_goes_where_it_holds_for_every_board() {
+        let set = |text: &str, name: &str, value: &str| {
+            firmware("boot/config.txt", text, name, value).unwrap()
+        };
+        assert_eq!(set("", "boot_delay", "0"), "boot_delay=0\n");
+        assert_eq!(
+            set("boot_delay=1\r\narm_64bit=1\r\n", "boot_delay", "0"),
+            "boot_delay=0\r\narm_64bit=1\r\n"
+        );
+        // A line of another board stays, and the end is made to hold for all.
+        assert_eq!(
+            set("[pi4]\nboot_delay=2\n", "boot_delay", "0"),
+            "[pi4]\nboot_delay=2\n[all]\nboot_delay=0\n"
+        );
+        assert_eq!(
+            set(
+                "boot_delay=1\n[pi4]\nboot_delay=2\n[all]",
+                "boot_delay",
+                "0"
+            ),
+            "boot_delay=1\n[pi4]\nboot_delay=2\n[all]\nboot_delay=0\n"
+        );
+        // Overlays are added beside each other, once.
+        let with = set("dtoverlay=vc4-kms-v3d\n", "dtoverlay", "disable-bt");
+        assert_eq!(with, "dtoverlay=vc4-kms-v3d\ndtoverlay=disable-bt\n");
+        assert_eq!(set(&with, "dtoverlay", "disable-bt"), with);
+        assert_eq!(firmware("boot/other.txt", "", "a", "b"), None);
+    }
 
     fn add(text: &str, name: &str) -> String {
         let holder = holder(name, text).unwrap();

@@ -1,6 +1,7 @@
 //! `firstlight.capture/1`.
 
 use super::document::Document;
+use super::lab_board::{BoardLights, BoardValue};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,7 +17,7 @@ const ENDS: [&str; 7] = [
 ];
 
 /// A capture that was taken.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Capture {
     /// Path of the capture.
     pub capture: String,
@@ -33,6 +34,31 @@ pub struct Capture {
     /// Host. Present only for `capture ssh`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssh: Option<CaptureSsh>,
+    /// Boot of a board. Present only for `capture board`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub board: Option<CaptureBoard>,
+}
+
+/// Boot of a board, seen from outside.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct CaptureBoard {
+    /// Name of the board.
+    #[schemars(length(min = 1))]
+    pub board: String,
+    /// First light.
+    pub first_light_ns: BoardLights,
+    /// First light may have been earlier by this much; null without first light.
+    pub light_error_ns: Option<i64>,
+    /// Power-on may have been earlier by this much: the duration of the power command.
+    pub power_error_ns: i64,
+    /// Time without power before the boot; null if only the power command knows.
+    pub off_ns: Option<i64>,
+    /// Reason why the boot failed; null if it did not.
+    pub void: Option<String>,
+    /// Resets of the board after power-on.
+    pub resets: u32,
+    /// State of the board after first light, such as its temperature.
+    pub state: Vec<BoardValue>,
 }
 
 impl Document for Capture {

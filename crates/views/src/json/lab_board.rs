@@ -1,10 +1,11 @@
 //! `firstlight.lab.board/1` and `firstlight.lab.restore/1`.
 
 use super::document::Document;
-use analysis::{BoardReport, BoardTrial, BoardVariant};
+use analysis::{BoardReport, BoardState, BoardTrial, BoardVariant};
 use record::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Trials of an experiment on a real board and their comparison. A delta is the variant's
 /// median minus the baseline's.
@@ -53,6 +54,10 @@ pub struct LabBoard {
     pub comparison: Vec<BoardComparisonRow>,
     /// Change of first light over the run, whatever the variant; null with fewer than 8 boots.
     pub drift: Option<BoardDriftRow>,
+    /// Shortest and longest time without power before the boots that count; null if unknown.
+    pub off_ns: Option<[i64; 2]>,
+    /// State of the board over the boots that count.
+    pub states: Vec<BoardStateRow>,
 }
 
 /// Reasons why a run ends.
@@ -80,7 +85,7 @@ impl Document for LabBoard {
 }
 
 /// One boot of a board.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BoardTrialRow {
     /// Name of the variant.
     #[schemars(length(min = 1))]
@@ -96,7 +101,8 @@ pub struct BoardTrialRow {
     pub begun_unix_ms: u64,
     /// First light.
     pub first_light_ns: BoardLights,
-    /// First light may have been earlier by this much: the time since the last probe.
+    /// First light may have been earlier by this much: the time since the last probe, what the
+    /// serial adapter holds back, or what the board file states.
     pub light_error_ns: i64,
     /// Power-on may have been earlier by this much: the duration of the power command.
     pub power_error_ns: i64,
@@ -108,14 +114,38 @@ pub struct BoardTrialRow {
     pub resets: u32,
     /// Proof of the variant that booted.
     pub proof: BoardProofRow,
+    /// State of the board after first light, such as its temperature.
+    pub state: Vec<BoardValue>,
     /// Path of the capture.
     pub capture: String,
+}
+
+/// A value of a board's state.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BoardValue {
+    /// Name of the value.
+    #[schemars(length(min = 1))]
+    pub name: String,
+    /// The value.
+    pub value: f64,
+}
+
+/// Values that a board's command printed, by name.
+#[must_use]
+pub fn board_values(state: &BTreeMap<String, String>) -> Vec<BoardValue> {
+    let value = |(name, value): (&String, &String)| {
+        Some(BoardValue {
+            name: name.clone(),
+            value: value.parse().ok()?,
+        })
+    };
+    state.iter().filter_map(value).collect()
 }
 
 /// First light from two beginnings.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct BoardLights {
-    /// From power-on; null in a void boot.
+    /// From power-on; null in a void boot, or if first light came before the power command ended.
     pub power_on: Option<i64>,
     /// From the first byte of the boot loader; null in a void boot or without a loader's line.
     pub loader: Option<i64>,
@@ -222,6 +252,25 @@ pub struct BoardDriftRow {
     pub p_value: f64,
 }
 
+/// A value of the board's state over a run.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BoardStateRow {
+    /// Name of the value.
+    #[schemars(length(min = 1))]
+    pub name: String,
+    /// Number of boots that have it.
+    pub boots: usize,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Rank correlation of first light with the value, whatever the variant; null with fewer
+    /// than 8 boots or a constant value.
+    pub correlation: Option<f64>,
+    /// Probability of so large a correlation arising by chance.
+    pub p_value: Option<f64>,
+}
+
 /// A number of boots, if it is one that anybody would make.
 fn boots(needed: usize) -> Option<usize> {
     (needed < usize::MAX).then_some(needed)
@@ -276,6 +325,19 @@ pub fn lab_board(r: &BoardReport) -> LabBoard {
             change_ns: d.change.get(),
             p_value: d.p_value,
         }),
+        off_ns: r.off.map(|(least, most)| [least.get(), most.get()]),
+        states: r.states.iter().map(state).collect(),
+    }
+}
+
+fn state(s: &BoardState) -> BoardStateRow {
+    BoardStateRow {
+        name: s.name.clone(),
+        boots: s.boots,
+        min: s.least,
+        max: s.most,
+        correlation: s.follows.map(|f| f.correlation),
+        p_value: s.follows.map(|f| f.p_value),
     }
 }
 
@@ -300,6 +362,7 @@ fn trial(t: &BoardTrial) -> BoardTrialRow {
             expected: t.proof.expected.clone(),
             seen: t.proof.seen,
         },
+        state: board_values(&t.state),
         capture: t.capture.clone(),
     }
 }

@@ -49,7 +49,7 @@ pub use blame::{Blame, BlameRow, blame};
 pub use boots::{
     Boots, BootsDistribution, BootsRow, BootsRowChange, Gate, GateBudget, boots, gate,
 };
-pub use capture::{Capture, CaptureMark, CaptureSerial, CaptureSsh};
+pub use capture::{Capture, CaptureBoard, CaptureMark, CaptureSerial, CaptureSsh};
 pub use classics::{
     Classics, ClassicsResult, ClassicsResults, ClassicsRow, ClassicsValue, Published, classics,
     classics_result,
@@ -78,7 +78,8 @@ pub use io::{
 pub use lab::{Lab, LabComparison, LabFailure, LabRecording, LabTrial, LabVariant, lab};
 pub use lab_board::{
     BoardComparisonRow, BoardDriftRow, BoardLights, BoardNeeded, BoardProofRow, BoardScatterRow,
-    BoardSpan, BoardTrialRow, BoardVariantRow, LabBoard, LabRestore, lab_board,
+    BoardSpan, BoardStateRow, BoardTrialRow, BoardValue, BoardVariantRow, LabBoard, LabRestore,
+    board_values, lab_board,
 };
 pub use lab_jobs::{BootedPlan, Jobs, lab_jobs, lab_trial};
 pub use lab_plan::{Plan, PlanBoot, PlanVariant, lab_plan};

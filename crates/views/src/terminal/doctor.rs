@@ -31,7 +31,7 @@ pub fn doctor(checks: &[Check], style: &Style) -> String {
     let missing = checks.iter().filter(|c| !c.ok).count();
     screen.blank();
     let verdict = match missing {
-        0 => "The lab has everything it needs.".to_owned(),
+        0 => "Everything is ready.".to_owned(),
         1 => "1 requirement is missing.".to_owned(),
         n => format!("{} are missing.", counted(n, "requirement")),
     };

@@ -104,8 +104,8 @@ fn judged(v: &BoardVariant, baseline: &str) -> [Cell; 3] {
     ]
 }
 
-/// How to read the table: scatter, rule, drift.
-fn explained(r: &BoardReport) -> Vec<String> {
+/// How to read the table: scatter, rule, drift, off time, state.
+pub(crate) fn explained(r: &BoardReport) -> Vec<String> {
     let percent = |part: f64| format!("{:.2} %", part * 100.0);
     let mut lines = Vec::new();
     if let Some(s) = &r.scatter {
@@ -148,6 +148,40 @@ fn explained(r: &BoardReport) -> Vec<String> {
             delta(d.change).trim(),
             chance(d.p_value)
         ));
+    }
+    if let Some((least, most)) = r.off {
+        // Half as long again: capacitors and caches may be in another state.
+        let advice = match most.get() > least.get().saturating_mul(3) / 2 {
+            true => " To hold it constant, set `power.off_s` above the duration of a deployment.",
+            false => "",
+        };
+        let (least, most) = (least.to_string(), most.to_string());
+        let time = match least == most {
+            true => least,
+            false => format!("{least} to {most}"),
+        };
+        lines.push(format!(
+            "The board was without power for {time} before each boot.{advice}"
+        ));
+    }
+    for s in &r.states {
+        let range = match s.least.total_cmp(&s.most).is_eq() {
+            true => format!("{} was {}", s.name, s.least),
+            false => format!("{} was {} to {}", s.name, s.least, s.most),
+        };
+        let follows = s.follows.map(|f| {
+            let word = match f.p_value <= 0.01 {
+                true => "First light follows it",
+                false => "First light does not significantly follow it",
+            };
+            let (r, p) = (f.correlation, chance(f.p_value));
+            format!(" {word}: rank correlation {r:.2} ({p}).")
+        });
+        let boots = counted(s.boots, "boot");
+        lines.push(clean(&format!(
+            "State: {range} ({boots}).{}",
+            follows.unwrap_or_default()
+        )));
     }
     lines
 }

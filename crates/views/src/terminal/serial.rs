@@ -40,6 +40,41 @@ pub fn serial_capture(done: &Capture, why: &str, latency_ms: Option<u32>) -> Str
     text
 }
 
+/// A boot of a board that was captured.
+#[must_use]
+pub fn board_capture(done: &Capture) -> String {
+    let mut text = String::new();
+    let Some(board) = &done.board else {
+        return text;
+    };
+    let time =
+        |ns: Option<i64>| ns.map_or_else(|| "unknown".to_owned(), |ns| Nanos(ns).to_string());
+    let light = board.first_light_ns.power_on;
+    let mut rows = vec![("first light from power-on", time(light))];
+    if let Some(ns) = board.first_light_ns.loader {
+        rows.push(("first light from the loader", time(Some(ns))));
+    }
+    if let Some(ns) = board.light_error_ns.filter(|ns| *ns > 0) {
+        rows.push(("first light is late by at most", time(Some(ns))));
+    }
+    rows.push((
+        "power-on is late by at most",
+        time(Some(board.power_error_ns)),
+    ));
+    rows.push(("time without power before", time(board.off_ns)));
+    rows.push(("resets", board.resets.to_string()));
+    text += &format!("{}: {} files\n", done.capture, done.files.len());
+    let state = board.state.iter();
+    let state = state.map(|v| (v.name.as_str(), v.value.to_string()));
+    for (name, value) in rows.into_iter().chain(state) {
+        text += &format!("  {:30}  {:>10}\n", clean(name), clean(&value));
+    }
+    for note in &done.missing {
+        text += &format!("firstlight: {}\n", clean(note));
+    }
+    text
+}
+
 /// A line of a console, behind the stamps `[first delta last]`, in seconds:
 /// when its first character arrived, how long after that of the line before,
 /// and when its last character arrived; dots as long as that has not.

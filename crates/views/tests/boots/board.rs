@@ -30,6 +30,12 @@ pub fn report() -> BoardReport {
                 expected: format!("firstlight.nonce={number:08x}"),
                 seen: void.is_none(),
             },
+            // The board becomes warm, and first light does not follow.
+            state: [
+                ("clock_hz".to_owned(), "1500000000".to_owned()),
+                ("temperature_c".to_owned(), format!("{}", 41 + number / 9)),
+            ]
+            .into(),
             capture: format!("out/trials/{variant}/{round}/capture"),
         });
     };

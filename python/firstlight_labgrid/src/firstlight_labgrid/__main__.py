@@ -12,8 +12,7 @@ def answer(place, request):
     """Does what is asked; what it gives."""
     what = request.get("do")
     if what == "acquire":
-        place.acquire(request["place"], request.get("coordinator"))
-        return {}
+        return place.acquire(request["place"], request.get("coordinator"))
     if what == "power_on":
         place.power(True)
         return {}

@@ -32,7 +32,8 @@ class Place:
         return self.session.loop.run_until_complete(coroutine)
 
     def acquire(self, name, coordinator):
-        """Acquires the place `name`."""
+        """Acquires the place `name`. Returns who has it and where: `labgrid-client` with the same
+        user and coordinator may use the place, too."""
         os.environ["LG_USERNAME"] = USER
         from labgrid.remote.client import start_session
 
@@ -48,6 +49,7 @@ class Place:
         self._do(self.session.acquire())
         self.name = name
         self.target = self.session._get_target(self.session.get_place(name))
+        return {"coordinator": address, "user": USER}
 
     def _acquired(self):
         if self.target is None:

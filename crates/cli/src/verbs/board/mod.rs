@@ -88,7 +88,20 @@ pub fn doctor(file: &Path, out: &mut Out) -> Result<()> {
         found: Some(c.found),
         advice: c.advice,
     });
-    let checks: Vec<views::Check> = checks.collect();
+    let nonce = lab::board::check_files(&board).map(|found| views::Check {
+        name: "deploy.files, command line".to_owned(),
+        ok: found.is_ok(),
+        advice: found.is_err().then(|| {
+            "name the file or folder that has the board's kernel command line, or deploy with \
+             `deploy.run`"
+                .to_owned()
+        }),
+        found: Some(match found {
+            Ok(changes) => format!("{changes} can carry the proof of a boot (not changed)"),
+            Err(why) => why,
+        }),
+    });
+    let checks: Vec<views::Check> = checks.chain(nonce).collect();
     out.show(
         || views::json::doctor(&checks),
         |style| views::terminal::doctor(&checks, style),

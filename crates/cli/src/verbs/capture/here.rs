@@ -28,6 +28,7 @@ fn print(path: &Path, gathered: &Gathered, out: &mut Out) -> Result<()> {
             schema: json::Capture::SCHEMA,
             serial: None,
             ssh: None,
+            board: None,
         };
         return out.text(&json::text(&done));
     }

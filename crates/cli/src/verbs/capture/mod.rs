@@ -1,5 +1,6 @@
 //! `firstlight capture`: taking evidence.
 
+pub mod board;
 pub mod here;
 pub mod serial;
 pub mod ssh;
@@ -10,6 +11,7 @@ use anyhow::Result;
 
 pub fn run(args: &Capture, out: &mut Out) -> Result<()> {
     match &args.from {
+        CaptureFrom::Board(a) => board::run(a, out),
         CaptureFrom::Here { out: path } => here::capture(path, out),
         CaptureFrom::Serial(a) => serial::run(a, out),
         CaptureFrom::Ssh(a) => ssh::run(a, out),

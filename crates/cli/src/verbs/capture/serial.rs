@@ -185,6 +185,7 @@ impl Done<'_> {
                 marks: marks.collect(),
             }),
             ssh: None,
+            board: None,
         }
     }
 

@@ -181,5 +181,6 @@ fn document(
             plan: plan.steps.iter().map(ToString::to_string).collect(),
             remarks: plan.remarks.clone(),
         }),
+        board: None,
     }
 }
