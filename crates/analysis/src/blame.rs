@@ -5,6 +5,7 @@ use crate::place::Place;
 use crate::processes;
 pub use crate::row::{BlameKind, BlameRow};
 use crate::spans;
+use crate::unpacking::{self, Unpacking, unpacking};
 use record::{Record, Span};
 use std::cmp::Ordering;
 
@@ -39,7 +40,9 @@ pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top
     }
     let spans = spans::distinct(record);
     let of_kind = |s: &&Span| kind.is_none_or(|k| k == BlameKind::from(s.kind));
-    let (longest, total_rows) = first(spans.iter().filter(of_kind), top, |a, b| {
+    let unpacking = unpacking(record).filter(|u| !u.within_call);
+    let unpacking = unpacking.filter(|_| kind.is_none_or(|k| k == BlameKind::Stage));
+    let (longest, mut total_rows) = first(spans.iter().filter(of_kind), top, |a, b| {
         b.duration()
             .cmp(&a.duration())
             .then_with(|| a.start.or(a.end).cmp(&b.start.or(b.end)))
@@ -59,12 +62,38 @@ pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top
         doubt: s.doubt,
         outcome: s.outcome,
         pid: spans::task(record, s),
+        parent: None,
         cpu: None,
         origin: Place::of(record, s.origin),
     };
-    Blame {
-        rows: longest.into_iter().map(row).collect(),
-        total_rows,
+    let mut rows: Vec<BlameRow> = longest.into_iter().map(row).collect();
+    if let Some(unpacking) = unpacking {
+        total_rows += 1;
+        let row = stage(unpacking::NAME, &unpacking, record);
+        let at = rows.partition_point(|r| r.wall.or(r.reported) >= row.wall);
+        rows.insert(at, row);
+        if top > 0 {
+            rows.truncate(top);
+        }
+    }
+    Blame { rows, total_rows }
+}
+
+/// A stage that lines of the kernel's log tell of.
+fn stage(name: &str, unpacking: &Unpacking, record: &Record) -> BlameRow {
+    BlameRow {
+        kind: BlameKind::Stage,
+        name: name.to_owned(),
+        start: Some(unpacking.start),
+        end: Some(unpacking.end),
+        wall: Some(unpacking.end - unpacking.start),
+        reported: None,
+        doubt: None,
+        outcome: None,
+        pid: None,
+        parent: None,
+        cpu: None,
+        origin: unpacking.place(record),
     }
 }
 
@@ -120,6 +149,7 @@ fn of_phases(phases: &Phases, top: usize) -> Blame {
         doubt: None,
         outcome: None,
         pid: None,
+        parent: None,
         cpu: None,
         origin: origin.clone(),
     };

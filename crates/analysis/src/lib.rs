@@ -71,6 +71,7 @@ mod tracks;
 mod truth;
 mod tune;
 mod unknown;
+mod unpacking;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use board::{

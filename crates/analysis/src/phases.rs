@@ -1,5 +1,6 @@
 //! The parts of a boot, each between two named marks.
 
+mod agent;
 mod end;
 mod manager;
 mod stage;
@@ -11,7 +12,9 @@ use std::collections::BTreeSet;
 
 pub use end::{FirstLight, Options, first_light};
 pub use stage::Stage;
-pub(crate) use {manager::UNIT_STAGE, start_kernel::INITCALL_STAGE};
+pub(crate) use {
+    manager::UNIT_STAGE, start_kernel::INITCALL_STAGE, start_kernel::PROTECTION_STAGE,
+};
 
 /// The end mark of a last phase that nothing ended.
 pub const LAST_EVENT: &str = "last-event";
@@ -248,7 +251,13 @@ impl<'a> Part<'a> {
         let start = self.first().at;
         match self.phase {
             Phase::Kernel => return start_kernel::stages(record, start, end),
-            Phase::Initrd => return manager::stages(record, "initrd-", start, end),
+            Phase::Initrd => {
+                let stages = manager::stages(record, "initrd-", start, end);
+                return match stages.is_empty() {
+                    true => agent::stages(record, start, end),
+                    false => stages,
+                };
+            }
             Phase::Userspace => return manager::stages(record, "", start, end),
             _ if !self.has_stages() => return Vec::new(),
             _ => {}

@@ -2,13 +2,14 @@
 
 use crate::place::Place;
 use crate::row::{BlameKind, BlameRow};
-use record::{Nanos, Process, Record, TaskState};
+use record::{NameId, Nanos, Process, Record, TaskState};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// A row for each process, in the record's order.
 pub(crate) fn rows(record: &Record) -> Vec<BlameRow> {
     let ran = running(record);
+    let parents = Parents::of(record);
     let row = |(at, p): (usize, &Process)| {
         let split = match (p.user, p.system) {
             (None, None) => None,
@@ -24,11 +25,39 @@ pub(crate) fn rows(record: &Record) -> Vec<BlameRow> {
             doubt: None,
             outcome: p.exit,
             pid: Some(p.pid),
+            parent: parents.name(p).map(|name| record.name(name).to_owned()),
             cpu: split.or_else(|| ran.get(&at).copied()),
             origin: Place::of(record, p.origin),
         }
     };
     record.processes().iter().enumerate().map(row).collect()
+}
+
+/// Who forked whom: the processes of each id, by the time from which they are known.
+struct Parents<'r>(BTreeMap<u32, Vec<(Nanos, &'r Process)>>);
+
+impl<'r> Parents<'r> {
+    fn of(record: &'r Record) -> Self {
+        let mut all: BTreeMap<u32, Vec<(Nanos, &Process)>> = BTreeMap::new();
+        for p in record.processes() {
+            let from = p.start.unwrap_or(p.first_seen);
+            all.entry(p.pid).or_default().push((from, p));
+        }
+        for of_id in all.values_mut() {
+            of_id.sort_by_key(|(from, _)| *from);
+        }
+        Self(all)
+    }
+
+    /// The name of the process that forked `child`: the last one of that id that there was
+    /// then. A parent that is known from later on only is not told.
+    fn name(&self, child: &Process) -> Option<NameId> {
+        let at = child.start.unwrap_or(child.first_seen);
+        let of_id = self.0.get(&child.parent?)?;
+        let begun = of_id.partition_point(|(from, _)| *from <= at);
+        let (_, parent) = of_id.get(begun.checked_sub(1)?)?;
+        Some(parent.name)
+    }
 }
 
 /// How long each process was on a processor, by its place in the record, as far
@@ -62,4 +91,47 @@ pub(crate) fn order(a: &BlameRow, b: &BlameRow) -> Ordering {
     (b.cpu, b.wall)
         .cmp(&(a.cpu, a.wall))
         .then_with(|| (a.start, &a.name, a.pid).cmp(&(b.start, &b.name, b.pid)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rows;
+    use record::{ClockKind, Nanos, Origin, Process, Recorder};
+
+    #[test]
+    fn a_process_names_the_one_that_forked_it() {
+        let mut recorder = Recorder::new();
+        let source = recorder.source("trace.dat", "trace-cmd");
+        let origin = Origin { source, offset: 0 };
+        let clock = recorder.clock("trace", ClockKind::Monotonic, 1);
+        // An id that two processes had one after the other.
+        for (pid, parent, name, start, end) in [
+            (7, Some(1), "rcS", 100, Some(200)),
+            (8, Some(7), "sleep", 150, Some(190)),
+            (7, Some(1), "S10app", 300, None),
+            (9, Some(7), "sleep", 350, Some(390)),
+            (10, Some(5), "orphan", 400, None),
+        ] {
+            let name = recorder.name(name);
+            recorder.process(Process {
+                pid,
+                parent,
+                name,
+                command: None,
+                start: Some(Nanos(start)),
+                end: end.map(Nanos),
+                first_seen: Nanos(start),
+                last_seen: Nanos(end.unwrap_or(start)),
+                user: None,
+                system: None,
+                kernel_thread: false,
+                exit: None,
+                origin,
+                clock,
+            });
+        }
+        let rows = rows(&recorder.finish());
+        let parents: Vec<_> = rows.iter().map(|r| r.parent.as_deref()).collect();
+        assert_eq!(parents, [None, Some("rcS"), None, Some("S10app"), None]);
+    }
 }

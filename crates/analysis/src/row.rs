@@ -91,6 +91,8 @@ pub struct BlameRow {
     /// The id on the target of a process, or of the task that ran an initcall or a
     /// probe, where a source says it.
     pub pid: Option<u32>,
+    /// The name of the process that forked a process, where a source says it.
+    pub parent: Option<String>,
     /// Processor time that a process used, where a source says it.
     pub cpu: Option<Nanos>,
     /// The evidence.

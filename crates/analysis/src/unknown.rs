@@ -1,10 +1,12 @@
 //! Where nothing is known: the stretches of a boot in which no line was written, and nothing
 //! that has a name was running.
 
+use crate::path::device_waits;
 use crate::phases::{INITCALL_STAGE, PhaseRow, Phases, UNIT_STAGE};
 use crate::spans;
 use crate::summary::merged;
-use record::{NameId, Nanos, Phase, Record, SpanKind, TaskState};
+use crate::unpacking::{self, unpacking};
+use record::{ClockKind, NameId, Nanos, Phase, Record, SpanKind, TaskState};
 
 /// A stretch is told from this part of the boot on.
 const PARTS: i64 = 100;
@@ -16,6 +18,14 @@ const LEAST: Nanos = Nanos::from_millis(1);
 /// else runs between the line before and these. `mark_readonly` in `init/main.c` calls the
 /// check of page tables with one processor's whole time.
 const REPORTS: [&str; 2] = ["x86/mm: Checked W+X mappings", "Checked W+X mappings"];
+
+/// Lines that announce long work of the kernel's own, which goes on until the next line:
+/// `load_system_certificate_list` checks each certificate's signature with ciphers that test
+/// themselves first.
+const ANNOUNCEMENTS: [&str; 1] = ["Loading compiled-in X.509 certificates"];
+
+/// How a mark ends behind which the lab computes what a loader takes to load.
+const MODELED: &str = "(modeled)";
 
 /// A stretch of which nothing is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +51,8 @@ struct Known<'r> {
     name: &'r str,
     /// Whether it says what went on before it.
     reports: bool,
+    /// Whether it says what goes on behind it.
+    announces: bool,
     /// The task that made this call, if it is the initcall of a module.
     loads: Option<NameId>,
 }
@@ -49,9 +61,10 @@ struct Known<'r> {
 /// Empty without a clock.
 ///
 /// A line and a mark are instants; an initcall, a probe, a unit, a stage of a loader, a
-/// program that ended and a task that ran are stretches. Between two instants that are near
-/// each other the boot is known well enough. Two stretches have a name though nothing in them
-/// was seen: what a line reports behind it (such as a check of page tables), and the load of a module.
+/// wait for a device, a program that ended and a task that ran are stretches. Between two
+/// instants that are near each other the boot is known well enough. Some stretches have a name
+/// though nothing in them was seen: what a line reports behind it (such as a check of page
+/// tables) or announces, and the load of a module.
 #[must_use]
 pub fn unknown(record: &Record, phases: &Phases) -> Vec<Unknown> {
     let (Some(first), Some(_)) = (phases.phases.first(), phases.clock) else {
@@ -67,13 +80,16 @@ pub fn unknown(record: &Record, phases: &Phases) -> Vec<Unknown> {
     for k in &known {
         if let Some(before) = last
             && !k.reports
+            && !before.announces
             && !loads_next(before, k)
             && k.start - before.end >= least
         {
             let before = (before.end, before.name);
             found.extend(stretch(record, phases, before, (k.start, k.name)));
         }
-        if last.is_none_or(|before| k.end >= before.end) {
+        // An announcement holds until something else is said later.
+        let holds = |before: &Known<'_>| before.announces && before.end == k.end;
+        if last.is_none_or(|before| k.end >= before.end && !holds(before)) {
             last = Some(k);
         }
     }
@@ -123,6 +139,7 @@ fn known<'r>(record: &'r Record, phases: &'r Phases) -> Vec<Known<'r>> {
         end,
         name,
         reports: false,
+        announces: false,
         loads: None,
     };
     let mut all: Vec<Known<'r>> = Vec::new();
@@ -130,6 +147,7 @@ fn known<'r>(record: &'r Record, phases: &'r Phases) -> Vec<Known<'r>> {
         let text = record.text(message);
         all.extend(message.at.map(|t| Known {
             reports: REPORTS.iter().any(|head| text.starts_with(head)),
+            announces: ANNOUNCEMENTS.iter().any(|head| text.starts_with(head)),
             ..at(t, t, text)
         }));
     }
@@ -149,15 +167,30 @@ fn known<'r>(record: &'r Record, phases: &'r Phases) -> Vec<Known<'r>> {
             _ => {}
         }
     }
+    // A device that comes late is a name, whatever made it come late.
+    let devices = device_waits(record, phases.end());
+    all.extend(devices.into_iter().map(|(s, e, name)| at(s, e, name)));
+    // What a model says of a loader that was not watched is its name.
+    let modeled = phases.phases.iter();
+    let modeled = modeled.filter(|p| p.name == Phase::Loader && p.start_mark.ends_with(MODELED));
+    all.extend(modeled.map(|p| at(p.start, p.end, &p.start_mark)));
+    let unpacking = unpacking(record);
+    all.extend(unpacking.map(|u| at(u.start, u.end, unpacking::NAME)));
     // The stages of initcalls and of units say less than these do.
     let stages = phases.phases.iter().flat_map(|p| &p.stages);
     for stage in stages.filter(|s| s.name != INITCALL_STAGE && s.name != UNIT_STAGE) {
         all.push(at(stage.start, stage.end, &stage.name));
     }
-    // What goes on in this phase is its name.
-    let unpacks = |p: &&PhaseRow| p.name == Phase::Decompression;
-    let unpacking = phases.phases.iter().filter(unpacks);
-    all.extend(unpacking.map(|p| at(p.start, p.end, p.name.as_str())));
+    // What goes on in these phases is their name. Of an emulator's firmware no more can be
+    // known: it writes no log and has no timestamps of its own.
+    let is_virtual = phases.clock == Some(ClockKind::Virtual);
+    let named = |p: &&PhaseRow| match p.name {
+        Phase::Decompression => true,
+        Phase::Firmware => is_virtual,
+        _ => false,
+    };
+    let named = phases.phases.iter().filter(named);
+    all.extend(named.map(|p| at(p.start, p.end, p.name.as_str())));
     // What lives on is idle most of the time.
     let programs = record.processes().iter();
     for process in programs.filter(|p| p.pid > 1 && !p.kernel_thread) {
@@ -216,7 +249,7 @@ const PROCESSES: &str = "Userspace: boot with `systemd.log_level=debug`, or add 
 mod tests {
     use super::unknown;
     use crate::phases::phases;
-    use record::{ClockKind, Nanos, Origin, Phase, Recorder, SpanKind, mark};
+    use record::{ClockKind, DependencyKind, Nanos, Origin, Phase, Recorder, SpanKind, mark};
 
     /// Plants delays between things that are known.
     #[test]
@@ -311,6 +344,74 @@ mod tests {
             told(&one, &[(300, "usb 1-1: new device")]),
             [(100, 300), (300, 448)]
         );
+    }
+
+    #[test]
+    fn an_announcement_names_what_goes_on_behind_it() {
+        let loading = "Loading compiled-in X.509 certificates";
+        assert_eq!(told(&[], &[(0, loading), (135, "x"), (136, "y")]), []);
+        assert_eq!(told(&[], &[(0, loading), (1, "x"), (136, "y")]), [(1, 136)]);
+    }
+
+    #[test]
+    fn firmware_of_an_emulator_and_a_modeled_load_have_names() {
+        let told = |kind: ClockKind| {
+            let mut recorder = Recorder::new();
+            let source = recorder.source("manifest.json", "capture");
+            let origin = Origin { source, offset: 0 };
+            let clock = recorder.clock("counter", kind, 1);
+            let ms = 1_000_000;
+            for (name, at, phase) in [
+                ("power-on", 0, Phase::Firmware),
+                ("loading (modeled)", 20, Phase::Loader),
+                ("kernel-entry", 520, Phase::Kernel),
+            ] {
+                recorder.mark(clock, name, at * ms, Some(phase), origin);
+            }
+            for at in 520..1_000 {
+                recorder.message(clock, Some(at * ms), None, "a line", origin);
+            }
+            let record = recorder.finish();
+            let all = unknown(&record, &phases(&record));
+            let told = all.iter().map(|u| (u.start.get() / ms, u.end.get() / ms));
+            told.collect::<Vec<_>>()
+        };
+        assert_eq!(told(ClockKind::Virtual), []);
+        assert_eq!(told(ClockKind::Counter), [(0, 20)]);
+    }
+
+    /// A unit that waits for another one of 100 ms, and for a device that is there at 600 ms.
+    #[test]
+    fn a_wait_for_a_device_has_its_name() {
+        let told = |after: &[&str]| {
+            let mut recorder = Recorder::new();
+            let source = recorder.source("show.txt", "systemd-show");
+            let origin = Origin { source, offset: 0 };
+            let clock = recorder.clock("monotonic", ClockKind::Monotonic, 1_000);
+            let ms = 1_000_000;
+            let start = mark::USERSPACE_START;
+            recorder.mark(clock, start, 0, Some(Phase::Userspace), origin);
+            for (name, from, to) in [
+                ("a.service", 0, 100),
+                ("dev-x.device", 600, 600),
+                ("b.service", 601, 700),
+            ] {
+                let name = recorder.name(name);
+                let span = recorder.span_of(clock, SpanKind::Unit, name, origin);
+                recorder.span(span.start(Some(from * ms)).end(Some(to * ms)));
+            }
+            recorder.mark(clock, mark::STARTUP_FINISHED, 700 * ms, None, origin);
+            for on in after {
+                recorder.dependency("b.service", on, DependencyKind::After, origin);
+            }
+            let record = recorder.finish();
+            let all = unknown(&record, &phases(&record));
+            let told = all.iter().map(|u| (u.start.get() / ms, u.end.get() / ms));
+            told.collect::<Vec<_>>()
+        };
+        assert_eq!(told(&["a.service", "dev-x.device"]), []);
+        // Nothing waits for the device.
+        assert_eq!(told(&["a.service"]), [(100, 600)]);
     }
 
     #[test]

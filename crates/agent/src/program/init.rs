@@ -25,6 +25,12 @@ const ROOT: &str = "/root";
 /// that the storage server needs.
 const MODULE_PARAMETERS: &[(&str, &std::ffi::CStr)] = &[("nbd.ko", c"nbds_max=1 max_part=0")];
 
+/// What the initramfs does, one thing after another: the names of the instants at which each
+/// begins, as `analysis` reads them.
+const MODULES_START: &str = "initrd-modules";
+const STORAGE_START: &str = "initrd-storage";
+const ROOT_START: &str = "initrd-root";
+
 /// Prepares the trial and starts the root's init. Comes back only with an error.
 pub fn run() -> Result<Infallible, Box<dyn Error>> {
     let mut start = Stamp::now();
@@ -40,6 +46,7 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
     let mut state = State::default();
     state.mark("initrd-start", "initrd", start);
     own::record(&job, &mut state);
+    state.pass(MODULES_START);
     load_modules()?;
     let Some(root) = &config.root else {
         let seen = Seen {
@@ -53,7 +60,9 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
         state.watcher = true;
         watcher::start(&state, config.board.counter_at > 0)?;
     }
+    state.pass(STORAGE_START);
     let device = device(root, &config, &mut state)?;
+    state.pass(ROOT_START);
     fs::copy(firstlight_agent::config::PATH, CONFIG)?;
     if let Some(unit) = units::awaited(&config.first_light) {
         units::leave(unit, false)?;

@@ -53,6 +53,15 @@ impl State {
         });
     }
 
+    /// Adds an instant at which no phase begins: now.
+    pub fn pass(&mut self, name: &str) {
+        self.marks.push(Mark {
+            name: name.into(),
+            begins: None,
+            stamp: Stamp::now(),
+        });
+    }
+
     /// The start of the root's init.
     pub fn userspace_begins(&mut self, stamp: Stamp) {
         self.mark(USERSPACE_START, "userspace", stamp);
@@ -161,6 +170,7 @@ mod tests {
         let mut state = State::default();
         assert_eq!(State::parse("").unwrap(), state);
         state.mark("initrd-start", "initrd", Stamp::now());
+        state.pass("initrd-modules");
         state.userspace_begins(Stamp::now());
         state.storage_server = Some(81);
         state.served_from = Some((259, 0));

@@ -4,6 +4,7 @@ use super::activity::{Activities, Doer};
 use super::graph::{Change, Graph, NodeId};
 use super::replay::{HALF, Less, Replay};
 use super::report::{PathItem, PathKind, PathProgram};
+use super::units::device_waits;
 use record::{Nanos, Record};
 use std::collections::{BTreeMap, HashSet};
 
@@ -19,6 +20,7 @@ pub(super) fn items(all: &Activities<'_>, last: NodeId, replay: Option<&Replay>)
     let end = all.graph.end(last);
     let slacks = all.graph.slacks(last);
     let on_every_way = all.graph.on_every_way(last, &slacks);
+    let devices = device_waits(all.record, end);
     let mut items = Vec::new();
     let mut doers: Vec<Doer> = Vec::new();
     let mut at = Some(last);
@@ -55,24 +57,38 @@ pub(super) fn items(all: &Activities<'_>, last: NodeId, replay: Option<&Replay>)
         let ready = at.map_or(Nanos::ZERO, |a| all.graph.end(a));
         if ready < about.start {
             let wait = about.start - ready;
-            let saving_if_halved = match all.graph.guard(id) {
+            let saving_of = |part: Nanos| match all.graph.guard(id) {
                 Some(g) => {
-                    let shorter = all.graph.duration(g) - half(wait);
+                    let shorter = all.graph.duration(g) - half(part);
                     end - all.graph.end_if(last, Change::Duration(g, shorter))
                 }
-                None => saving(wait - half(wait), Change::Lag(id, half(wait))),
+                None => {
+                    let less = part - half(part);
+                    saving(less, Change::Lag(id, wait - less))
+                }
             };
-            doers.push(Doer::Task(1));
-            items.push(PathItem {
-                kind: PathKind::Wait,
-                name: format!("before {}", about.name),
-                start: ready,
-                end: about.start,
-                slack: slack.unwrap_or_default(),
-                saving_if_halved,
-                origin: None,
-                call: None,
-            });
+            let mut add = |name: String, start: Nanos, end: Nanos| {
+                doers.push(Doer::Task(1));
+                items.push(PathItem {
+                    kind: PathKind::Wait,
+                    name,
+                    start,
+                    end,
+                    slack: slack.unwrap_or_default(),
+                    saving_if_halved: saving_of(end - start),
+                    origin: None,
+                    call: None,
+                });
+            };
+            // From then on nothing but the device is waited for.
+            let alone = devices.iter().find(|(_, _, name)| *name == about.name);
+            let alone = alone.map(|(from, ..)| *from);
+            let alone = alone.filter(|from| *from > ready && *from < about.start);
+            if let Some(from) = alone {
+                add(format!("wait for {}", about.name), from, about.start);
+            }
+            let before = format!("before {}", about.name);
+            add(before, ready, alone.unwrap_or(about.start));
         }
     }
     if let Some(replay) = replay {

@@ -3,7 +3,7 @@
 use super::activity::{About, Activities, Doer};
 use super::graph::NodeId;
 use super::report::PathKind;
-use crate::phases::{PhaseRow, Phases};
+use crate::phases::{PROTECTION_STAGE, PhaseRow, Phases, UNIT_STAGE};
 use crate::place::Place;
 use record::{Nanos, Phase, Record, Span, SpanKind};
 use std::cmp::Reverse;
@@ -89,7 +89,9 @@ fn modules(all: &mut Activities<'_>, phase: &PhaseRow, last: Option<NodeId>) -> 
     let record = all.record;
     let by_first = |s: &Span| s.track.is_some_and(|t| record.name(t) == FIRST_TASK);
     let calls: Vec<_> = initcalls(record, phase).filter(|c| by_first(c.2)).collect();
-    if calls.is_empty() || !phase.stages.is_empty() {
+    // Units may not be waited for either.
+    let has_units = phase.stages.iter().any(|s| s.name == UNIT_STAGE);
+    if calls.is_empty() || has_units {
         return stages(all, phase, last);
     }
     let mut last = last;
@@ -104,7 +106,7 @@ fn modules(all: &mut Activities<'_>, phase: &PhaseRow, last: Option<NodeId>) -> 
                 let name = format!("the kernel loads {}", module.trim_end_matches(']'));
                 last = all.fill(last, start, PathKind::Kernel, &name);
             }
-            _ => last = all.fill(last, start, PathKind::Phase, phase.name.as_str()),
+            _ => last = between(all, phase, last, start),
         }
         let about = About {
             kind: PathKind::Initcall,
@@ -119,7 +121,24 @@ fn modules(all: &mut Activities<'_>, phase: &PhaseRow, last: Option<NodeId>) -> 
         last = Some(all.add(about, &after));
         (begun, is_next) = (end, true);
     }
-    all.fill(last, phase.end, PathKind::Phase, phase.name.as_str())
+    between(all, phase, last, phase.end)
+}
+
+/// Adds what fills the time of a phase up to `until`: its stages, or the phase itself.
+fn between(
+    all: &mut Activities<'_>,
+    phase: &PhaseRow,
+    mut last: Option<NodeId>,
+    until: Nanos,
+) -> Option<NodeId> {
+    for stage in &phase.stages {
+        let begun = last.map_or(phase.start, |l| all.graph.end(l));
+        if stage.start < until && stage.end > begun {
+            let name = format!("{}: {}", phase.name.as_str(), stage.name);
+            last = all.fill(last, stage.end.min(until), PathKind::Phase, &name);
+        }
+    }
+    all.fill(last, until, PathKind::Phase, phase.name.as_str())
 }
 
 /// The initcalls that lie within a phase as a whole: start, end, and what is known of each.
@@ -190,7 +209,18 @@ fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -
     if begun == phase.start {
         return stages(all, phase, last);
     }
-    all.fill(last, phase.end, PathKind::Kernel, &before)
+    // Calls of modules that are built in go on aside: the stage may have begun.
+    let protection = phase.stages.iter().find(|s| s.name == PROTECTION_STAGE);
+    match protection.filter(|s| s.end > begun) {
+        Some(stage) => {
+            if stage.start - begun >= GAP {
+                last = all.fill(last, stage.start, PathKind::Kernel, &before);
+            }
+            let name = format!("the kernel: {}", stage.name);
+            all.fill(last, phase.end, PathKind::Kernel, &name)
+        }
+        None => all.fill(last, phase.end, PathKind::Kernel, &before),
+    }
 }
 
 /// Adds what the kernel does before `first`, its first initcall, as far as it is known.

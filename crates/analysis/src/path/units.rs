@@ -224,3 +224,35 @@ fn guard(
     };
     Some(all.add(about, manager))
 }
+
+/// From when on a device is all that a unit waits for, which began when the device was
+/// there: when the last of the others was that the unit is ordered after. What made the
+/// device come that late is not known, but nothing else held the unit up from then on.
+fn alone(units: &[Unit<'_>], device: usize) -> Option<Nanos> {
+    let of = units.get(device).filter(|u| u.name.ends_with(".device"))?;
+    let (_, there) = of.seen?;
+    let waiters = units.iter().filter(|u| u.after.contains(&device));
+    let at_once = waiters.filter(|u| {
+        let start = u.seen.map(|(start, _)| start);
+        start.is_some_and(|s| s >= there && s < there + AT_ONCE)
+    });
+    let last_of_others = at_once.filter_map(|u| {
+        let others = u.after.iter().filter(|at| **at != device);
+        let ends = others.filter_map(|at| Some(units.get(*at)?.seen?.1));
+        ends.max().filter(|end| *end <= there)
+    });
+    last_of_others.max()
+}
+
+/// The times in which a device was all that a unit waited for: from, to, and which one.
+pub(crate) fn device_waits(record: &Record, end: Nanos) -> Vec<(Nanos, Nanos, &str)> {
+    let Some((UnitOrder::Known, units)) = order::ordered(record, end) else {
+        return Vec::new();
+    };
+    let wait = |(i, unit): (usize, &Unit<'_>)| {
+        let (_, there) = unit.seen?;
+        let name = record.name(unit.span?.name);
+        Some((alone(&units, i)?, there, name))
+    };
+    units.iter().enumerate().filter_map(wait).collect()
+}

@@ -13,6 +13,22 @@ const FIRST: &str = "architecture";
 /// How the first line of a log that is whole begins.
 const BANNERS: [&str; 2] = ["Linux version ", "Booting Linux on physical CPU"];
 
+/// What follows the last initcall: the memory of the initcalls is freed, and the kernel's own
+/// is protected and checked (`free_initmem` and `mark_readonly` in `init/main.c`).
+pub const PROTECTION_STAGE: &str = "memory protection";
+
+/// The lines that begin it.
+const PROTECTION: [&str; 3] = [
+    "Freeing unused decrypted memory",
+    "Freeing unused kernel image (initmem) memory",
+    "Freeing unused kernel memory",
+];
+
+/// The test of all memory that `memtest=` asks for, and how its further lines begin
+/// (`mm/memtest.c`).
+const MEMORY_TEST: (&str, &str) = ("memory test", "early_memtest: # of tests");
+const MEMORY_TESTED: (&str, &str) = ("  0x", " pattern ");
+
 /// A line that begins a stage: how it begins, and what else it contains.
 type Cue = (&'static str, &'static str);
 
@@ -83,8 +99,9 @@ const STAGES: [(&str, &[Cue]); 9] = [
 /// their time to others.
 const LEAST: usize = 4;
 
-/// A stage that is shorter than this part of the kernel belongs to the one before it.
-const PARTS: i64 = 200;
+/// A stage that is shorter than this part of the kernel belongs to the one before it. Four of
+/// them in a row are less than a hundredth of it.
+const PARTS: i64 = 500;
 
 /// The stages of the kernel from `start` to `end`, without a gap between them; none if the
 /// record has no log of it from its first line on.
@@ -97,14 +114,14 @@ pub fn stages(record: &Record, start: Nanos, end: Nanos) -> Vec<Stage> {
         if begun.is_empty() {
             begun.push((FIRST, start));
         }
-        let cue = |(head, part): &Cue| text.starts_with(head) && text.contains(part);
-        let stage = STAGES.iter().find(|(_, cues)| cues.iter().any(cue));
-        let Some((name, _)) = stage else { continue };
-        let is_new = begun.last().is_none_or(|(last, _)| last != name);
-        if is_new {
+        let last = begun.last().map_or(FIRST, |(last, _)| *last);
+        let Some(name) = begins(text, last) else {
+            continue;
+        };
+        if name != last {
             begun.push((name, at.max(start)));
         }
-        if *name == INITCALL_STAGE {
+        if name == PROTECTION_STAGE {
             break;
         }
     }
@@ -113,6 +130,26 @@ pub fn stages(record: &Record, start: Nanos, end: Nanos) -> Vec<Stage> {
         return Vec::new();
     }
     whole(&begun, end, Nanos((end - start).0 / PARTS))
+}
+
+/// The stage that a line begins, in the stage `last`.
+fn begins(text: &str, last: &str) -> Option<&'static str> {
+    if last == INITCALL_STAGE {
+        let is_last = PROTECTION.iter().any(|head| text.starts_with(head));
+        return is_last.then_some(PROTECTION_STAGE);
+    }
+    let (test, head) = MEMORY_TEST;
+    if text.starts_with(head) {
+        return Some(test);
+    }
+    let cue = |(head, part): &Cue| text.starts_with(head) && text.contains(part);
+    let stage = STAGES.iter().find(|(_, cues)| cues.iter().any(cue));
+    match stage {
+        Some((name, _)) => Some(name),
+        // The test is over when something else is said.
+        None if last == test && !cue(&MEMORY_TESTED) => Some(FIRST),
+        None => None,
+    }
 }
 
 #[cfg(test)]
@@ -161,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_stages_of_a_pc_have_no_gap_between_them() {
-        // The stage of 1 ms belongs to the one before it.
+        // Each is longer than a part of five hundred.
         let wanted = [
             ("architecture", 0, 30),
             ("memory", 30, 120),
@@ -173,6 +210,43 @@ mod tests {
         ];
         let wanted = wanted.map(|(name, from, to)| (name.to_owned(), from, to));
         assert_eq!(told(&PC), wanted);
+    }
+
+    #[test]
+    fn a_test_of_memory_and_what_follows_the_initcalls_have_stages() {
+        let mut lines = PC.to_vec();
+        let test = [
+            (1, "early_memtest: # of tests: 1"),
+            (
+                1,
+                "  0x0000000000001000 - 0x0000000000098000 pattern 0000000000000000",
+            ),
+            (
+                2,
+                "  0x0000000000100000 - 0x000000001ffdf000 pattern 0000000000000000",
+            ),
+            (22, "RAMDISK: [mem 0x1fe46000-0x1ffcffff]"),
+        ];
+        lines.splice(1..1, test);
+        lines.extend([
+            (800, "Freeing initrd memory: 1576K"),
+            (860, "Freeing unused kernel image (initmem) memory: 2824K"),
+            (861, "Write protecting the kernel read-only data: 26624k"),
+            (
+                990,
+                "x86/mm: Checked W+X mappings: passed, no W+X pages found.",
+            ),
+        ]);
+        let found = told(&lines);
+        let of = |name: &str| -> Vec<(i64, i64)> {
+            let rows = found.iter().filter(|s| s.0 == name);
+            rows.map(|s| (s.1, s.2)).collect()
+        };
+        // The first, of 1 ms, stands since nothing is before it.
+        assert_eq!(of("architecture"), [(0, 1), (22, 30)]);
+        assert_eq!(of("memory test"), [(1, 22)]);
+        assert_eq!(of("initcalls"), [(340, 860)]);
+        assert_eq!(of("memory protection"), [(860, 1_000)]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ const STAGES: &[(&str, &str)] = &[
     ("In:", "console"),
     ("Net:", "network"),
     ("Hit any key", "boot delay"),
+    ("NAND read:", "nand read"),
     ("## Booting kernel", "bootm"),
     ("## Loading kernel", "bootm"),
     ("   Verifying Checksum", "checksum"),
@@ -29,6 +30,16 @@ const STAGES: &[(&str, &str)] = &[
     ("   Loading Device Tree to", "fdt copy"),
     ("Starting kernel ...", "handover"),
 ];
+
+/// Lines behind which U-Boot runs the commands of `bootcmd`, the last of them that there is:
+/// the countdown writes its line's end when it is over.
+const BEFORE_SCRIPT: [&str; 2] = ["Net:", "Hit any key"];
+
+/// What the commands of `bootcmd` do up to the first stage that has a line.
+const SCRIPT: &str = "boot script";
+
+/// So many lines of the commands begin stages of their own.
+const MOST_OF_SCRIPT: usize = 32;
 
 /// The first line of a bootstage report, U-Boot's own list of its stages
 /// (`common/bootstage.c`), and the one that ends the part with instants.
@@ -49,9 +60,32 @@ pub fn marks(lines: &[Line]) -> Vec<HostMark> {
             marks.push(HostMark::begins(name, line.at_ns, Phase::Loader));
         }
     }
+    marks.extend(script(lines));
     marks.extend(bootstages(lines));
     marks.sort_by_key(|m| m.at_ns);
     marks
+}
+
+/// The commands of `bootcmd`, from the end of the line before them up to the first line of a
+/// known stage. What they write themselves begins a stage of its own, unless it has figures:
+/// such a line reports what is done, and its name would differ from boot to boot.
+fn script(lines: &[Line]) -> Vec<HostMark> {
+    let is_before = |l: &Line| BEFORE_SCRIPT.iter().any(|b| l.text.starts_with(b));
+    let Some(at) = lines.iter().rposition(is_before) else {
+        return Vec::new();
+    };
+    let Some(ended) = lines.get(at).and_then(|l| l.ended_ns) else {
+        return Vec::new();
+    };
+    let is_known = |l: &Line| STAGES.iter().any(|s| l.text.starts_with(s.0));
+    let own = lines.iter().skip(at + 1).take_while(|l| !is_known(l));
+    let own = own.filter(|l| !l.text.contains(|c: char| c.is_ascii_digit()));
+    let named = own.take(MOST_OF_SCRIPT).map(|l| {
+        let name = format!("{SCRIPT}: {}", l.text.trim());
+        HostMark::begins(&name, l.at_ns, Phase::Loader)
+    });
+    let first = HostMark::begins(SCRIPT, ended, Phase::Loader);
+    [first].into_iter().chain(named).collect()
 }
 
 /// When a kernel image is entered, and the kernel in it.
@@ -119,6 +153,7 @@ mod tests {
     fn lines(texts: &[&str]) -> Vec<Line> {
         let line = |(i, text): (usize, &&str)| Line {
             at_ns: 1_000_000_000 + i as u64,
+            ended_ns: None,
             text: (*text).to_owned(),
         };
         texts.iter().enumerate().map(line).collect()
@@ -150,6 +185,45 @@ mod tests {
         let text = String::from_utf8(text(&lines)).unwrap();
         let second = text.lines().nth(2).unwrap();
         assert_eq!(second, "[    1.000000001] DRAM:  1 GiB");
+    }
+
+    #[test]
+    fn the_script_has_stages_of_its_own() {
+        let mut lines = lines(&[
+            "DRAM:  1 GiB",
+            "Net:   No ethernet found.",
+            "Hit any key to stop autoboot:  0",
+            "Waiting for power",
+            "crc32 for 04080000 ... 0587ffff ==> 12345678",
+            "## Booting kernel from Legacy Image at 04080000 ...",
+            "Working FDT set to 40000000",
+        ]);
+        // The countdown ends its line when it is over.
+        lines[2].ended_ns = Some(2_000_000_000);
+        for line in lines.iter_mut().skip(3) {
+            line.at_ns += 1_000_000_000;
+        }
+        let found: Vec<_> = marks(&lines)
+            .into_iter()
+            .map(|m| (m.name, m.at_ns - 1_000_000_000))
+            .collect();
+        let expected = [
+            ("relocation", 0),
+            ("network", 1),
+            ("boot delay", 2),
+            ("boot script", 1_000_000_000),
+            ("boot script: Waiting for power", 1_000_000_003),
+            ("bootm", 1_000_000_005),
+        ];
+        let expected = expected.map(|(name, at)| (name.to_owned(), at));
+        assert_eq!(found, expected);
+        // Measured by an earlier version: nobody knows when the line ended.
+        lines[2].ended_ns = None;
+        assert!(
+            !marks(&lines)
+                .iter()
+                .any(|m| m.name.starts_with("boot script"))
+        );
     }
 
     #[test]

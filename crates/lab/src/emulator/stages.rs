@@ -79,6 +79,9 @@ pub struct Stages {
 pub struct Line {
     /// When its first byte was written, in nanoseconds of virtual time since reset.
     pub at_ns: u64,
+    /// When its last byte was written; `None` in what an earlier version measured.
+    #[serde(default)]
+    pub ended_ns: Option<u64>,
     /// Its text, without the line's end.
     pub text: String,
 }
@@ -247,8 +250,10 @@ fn lines(bytes: &[u8], counts: &[u64], at: impl Fn(u64) -> u64) -> Result<Vec<Li
         // Before the text come the line ends of those who write them first.
         let blank = line.iter().take_while(|b| b.is_ascii_control()).count();
         if let (false, Some(count)) = (text.is_empty(), counts.get(begin + blank)) {
+            let last = counts.get(begin + line.len() - 1);
             lines.push(Line {
                 at_ns: at(*count),
+                ended_ns: last.map(|count| at(*count)),
                 text,
             });
         }
@@ -330,10 +335,17 @@ mod tests {
         let bytes = b"\r\nU-Boot 1\r\n\r\n  DRAM: ok\r\nlast";
         let counts: Vec<u64> = (0..bytes.len() as u64).map(|i| i * 10).collect();
         let found = lines(bytes, &counts, |n| n * 2).unwrap();
-        let found: Vec<_> = found.iter().map(|l| (l.at_ns, l.text.as_str())).collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|l| (l.at_ns, l.ended_ns, l.text.as_str()))
+            .collect();
         assert_eq!(
             found,
-            [(40, "U-Boot 1"), (280, "  DRAM: ok"), (520, "last")]
+            [
+                (40, Some(220), "U-Boot 1"),
+                (280, Some(500), "  DRAM: ok"),
+                (520, Some(580), "last")
+            ]
         );
         assert!(lines(bytes, &counts[1..], |n| n).is_err());
     }

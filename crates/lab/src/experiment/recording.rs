@@ -97,6 +97,12 @@ impl Recording {
             }
             words.push(format!("trace_buf_size={ring_mb}M"));
         }
+        // Without it nobody knows which module an initcall is of.
+        let of_initcalls = |e: &&str| e.split(',').any(|e| e.starts_with("initcall"));
+        let of_modules = |e: &&str| e.split(',').any(|e| e.starts_with("module"));
+        if events.iter().any(of_initcalls) && !events.iter().any(of_modules) {
+            events.push("module:module_load");
+        }
         if !events.is_empty() {
             words.push(format!("trace_event={}", events.join(",")));
         }
@@ -169,6 +175,14 @@ mod tests {
             words(&["sched", "events:irq:*,timer:timer_start"], "").unwrap(),
             "trace_buf_size=24M trace_event=sched:sched_process_exec,sched:sched_process_fork,\
              sched:sched_process_exit,sched:sched_switch,sched:sched_waking,irq:*,timer:timer_start"
+        );
+        assert_eq!(
+            words(&["events:initcall:*"], "").unwrap(),
+            "trace_buf_size=16M trace_event=initcall:*,module:module_load"
+        );
+        assert_eq!(
+            words(&["events:module:*,initcall:*"], "").unwrap(),
+            "trace_buf_size=16M trace_event=module:*,initcall:*"
         );
         assert_eq!(
             words(&["function_graph:do_mount", "function_graph:vfs_*"], "").unwrap(),

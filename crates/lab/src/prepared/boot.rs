@@ -22,8 +22,10 @@ impl EarlyStages {
         let early = serde_json::to_string(&self.boot.early()).map_err(json)?;
         let identity = qemu.identity();
         let points = &self.waypoints;
+        // Lines have their ends since; what was measured without them is measured again.
+        let lines = if self.console.is_some() { "\nends" } else { "" };
         let key = format!(
-            "waypoints\n{identity}{early}\n{points:?} {:?}",
+            "waypoints\n{identity}{early}\n{points:?} {:?}{lines}",
             self.console
         );
         known.get(&hash_bytes(key.as_bytes()), |folder| {

@@ -297,6 +297,12 @@ impl<'a> Interpreter<'a> {
                 let own = symbol.filter(|s| s.ends_with(&of_module));
                 own.unwrap_or_else(|| [b"init_module", &*of_module].concat())
             }
+            // Which module it is nobody knows then: a module's functions of its start are
+            // thrown away, and another module may have its code there.
+            (None, Some(symbol)) if symbol.ends_with(b"]") => match function {
+                Function::At(address) => hexadecimal(address),
+                Function::Named(_) => symbol,
+            },
             (None, symbol) => symbol?,
         };
         let name = self.names.get(&name, m.origin, recorder);
@@ -325,7 +331,7 @@ impl<'a> Interpreter<'a> {
         let address = v.number(Key::Function)?;
         let symbol = match self.symbols.find(address) {
             Some(found) if found.start == address => found.name(),
-            _ => format!("{address:#x}").into_bytes(),
+            _ => hexadecimal(address),
         };
         Some((Function::At(address), Some(symbol)))
     }
@@ -509,6 +515,11 @@ fn device(v: &impl Values, key: Key) -> Option<Device> {
         major: u32::try_from(number >> MINOR_BITS).ok()?,
         minor: u32::try_from(number & ((1 << MINOR_BITS) - 1)).ok()?,
     })
+}
+
+/// An address that no symbol names.
+fn hexadecimal(address: u64) -> Vec<u8> {
+    format!("{address:#x}").into_bytes()
 }
 
 /// `symbol+0x0/0x12 [module]` without what stands for the place in it.

@@ -10,7 +10,9 @@ use super::startup::Boundaries;
 use super::unit::{self, NEVER_ACTIVE, Times};
 use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
-use record::{ClockId, ClockKind, DependencyKind, NoteKind, Origin, Recorder, Severity, SourceId};
+use record::{
+    ClockId, ClockKind, DependencyKind, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind,
+};
 use std::borrow::Cow;
 
 /// `systemctl show` properties.
@@ -141,8 +143,49 @@ pub(super) struct Block {
     unit: Times,
     exit_status: Option<i32>,
     exited: bool,
+    main: Main,
     dependencies: Vec<(DependencyKind, String)>,
     manager: Manager,
+}
+
+/// The main process of a service: the program of `ExecStart=`.
+#[derive(Debug, Default)]
+struct Main {
+    started: Option<i64>,
+    exited: Option<i64>,
+    /// How many programs `ExecStart=` has: the times are of the last.
+    programs: u32,
+}
+
+/// A part of a unit's start is told from here on.
+const LEAST_PART_NS: i64 = 10_000_000;
+
+impl Main {
+    /// The parts of a start from `start` to `end`: what goes before the main process
+    /// (`ExecCondition=`, `ExecStartPre=`), the process itself, and what comes after it
+    /// (`ExecStartPost=`). None if the process is all of it, or is another start's.
+    fn parts(&self, start: i64, end: i64) -> Vec<(&'static str, i64, i64)> {
+        // systemd forks the first process of a start a little before the unit changes its
+        // state.
+        let from = start.saturating_sub(LEAST_PART_NS);
+        let Some(started) = self.started.filter(|at| (from..=end).contains(at)) else {
+            return Vec::new();
+        };
+        let started = started.max(start);
+        let exited = self.exited.filter(|at| (started..=end).contains(at));
+        let behind = exited.unwrap_or(end);
+        let parts = [
+            ("before ExecStart", start, started),
+            ("ExecStart", started, behind),
+            ("after ExecStart", behind, end),
+        ];
+        let is_long = |p: &(&str, i64, i64)| p.2.saturating_sub(p.1) >= LEAST_PART_NS;
+        let [before, _, after] = &parts;
+        if self.programs > 1 || !(is_long(before) || is_long(after)) {
+            return Vec::new();
+        }
+        parts.into_iter().filter(is_long).collect()
+    }
 }
 
 /// The manager's own properties.
@@ -167,6 +210,7 @@ impl Block {
             unit: Times::default(),
             exit_status: None,
             exited: false,
+            main: Main::default(),
             dependencies: Vec::new(),
             manager: Manager::default(),
         }
@@ -191,6 +235,7 @@ impl Block {
             "Id" => self.id = value.to_owned(),
             "Version" => self.manager.version = Some(value.to_owned()),
             "Virtualization" => self.manager.virtualization = Some(value.to_owned()),
+            "ExecStart" => self.main.programs = self.main.programs.saturating_add(1),
             "ExecMainStatus" => self.exit_status = value.parse().ok(),
             _ => {}
         }
@@ -210,7 +255,11 @@ impl Block {
             "InactiveExit" => self.unit.activating = Some(ns),
             "ActiveEnter" => self.unit.activated = Some(ns),
             "InactiveEnter" => self.unit.deactivated = Some(ns),
-            "ExecMainExit" => self.exited = true,
+            "ExecMainStart" => self.main.started = Some(ns),
+            "ExecMainExit" => {
+                self.exited = true;
+                self.main.exited = Some(ns);
+            }
             "Firmware" => self.manager.firmware = Some(ns),
             "Loader" => self.manager.loader = Some(ns),
             "InitRD" => self.manager.initrd = Some(ns),
@@ -236,6 +285,13 @@ impl Block {
         if let Some(span) = span {
             let outcome = self.exit_status.filter(|_| self.exited);
             recorder.span(span.outcome(outcome));
+            if let Some((start, end)) = self.unit.started() {
+                for (part, from, to) in self.main.parts(start, end) {
+                    let name = recorder.name(&format!("{}: {part}", self.id));
+                    let span = recorder.span_of(clock, SpanKind::Stage, name, self.origin);
+                    recorder.span(span.start(Some(from)).end(Some(to)));
+                }
+            }
             for (kind, on) in &self.dependencies {
                 recorder.dependency(&self.id, on, *kind, self.origin);
             }
@@ -328,7 +384,7 @@ fn unquoted(name: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::unquoted;
+    use super::{Main, unquoted};
 
     #[test]
     fn names_lose_their_quotes_and_keep_their_escapes() {
@@ -344,5 +400,44 @@ mod tests {
         ] {
             assert_eq!(unquoted(printed), name);
         }
+    }
+
+    const MS: i64 = 1_000_000;
+
+    fn parts(started: i64, exited: Option<i64>, programs: u32) -> Vec<(&'static str, i64, i64)> {
+        let main = Main {
+            started: Some(started * MS),
+            exited: exited.map(|at| at * MS),
+            programs,
+        };
+        let parts = main.parts(1_000 * MS, 2_000 * MS).into_iter();
+        parts
+            .map(|(name, from, to)| (name, from / MS, to / MS))
+            .collect()
+    }
+
+    #[test]
+    fn a_start_has_parts_before_and_behind_its_main_process() {
+        let pre = [
+            ("before ExecStart", 1_000, 1_800),
+            ("ExecStart", 1_800, 2_000),
+        ];
+        assert_eq!(parts(1_800, None, 1), pre);
+        let post = [
+            ("ExecStart", 1_005, 1_100),
+            ("after ExecStart", 1_100, 2_000),
+        ];
+        assert_eq!(parts(1_005, Some(1_100), 1), post);
+        // It was forked before the unit began to start.
+        assert_eq!(
+            parts(999, Some(1_004), 1),
+            [("after ExecStart", 1_004, 2_000)]
+        );
+        // It is ready while its process goes on, or exits later.
+        assert_eq!(parts(1_005, None, 1), []);
+        assert_eq!(parts(1_005, Some(3_000), 1), []);
+        // A later start's, and one of several programs.
+        assert_eq!(parts(2_500, Some(2_600), 1), []);
+        assert_eq!(parts(1_800, None, 2), []);
     }
 }

@@ -49,6 +49,14 @@ pub(super) struct Times {
 }
 
 impl Times {
+    /// When the unit began to start, and when it was started.
+    pub(super) fn started(&self) -> Option<(i64, i64)> {
+        let start = self.activating?;
+        let mut ends = [self.activated, self.deactivated].into_iter().flatten();
+        let end = ends.find(|&end| end >= start)?;
+        Some((start, end))
+    }
+
     /// The unit's start as a span; `None` if it never started.
     ///
     /// The end is chosen as `systemd-analyze blame` does: when it was active,
@@ -60,11 +68,9 @@ impl Times {
         origin: Origin,
         recorder: &mut Recorder,
     ) -> Option<SpanBuilder> {
-        let ends = [self.activated, self.deactivated].into_iter().flatten();
         let (end, doubt) = match self.activating {
-            Some(start) => {
-                let mut ends = ends.filter(|&end| end >= start);
-                let end = ends.next();
+            Some(_) => {
+                let end = self.started().map(|(_, end)| end);
                 (end, end.is_none().then_some(Doubt::LostEnd))
             }
             // The properties that were asked for do not say when it began.

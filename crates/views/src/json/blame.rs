@@ -46,6 +46,8 @@ pub struct BlameRow {
     pub outcome: Option<i32>,
     /// Process ID, or the ID of the task that ran an initcall or probe; null if unknown.
     pub pid: Option<u32>,
+    /// Name of the process that forked a process; null if unknown.
+    pub parent: Option<String>,
     /// CPU time of a process; null if unknown.
     pub cpu_ns: Option<i64>,
     /// Evidence.
@@ -73,6 +75,7 @@ fn row(r: &analysis::BlameRow) -> BlameRow {
         doubt: r.doubt.map(record::Doubt::as_str),
         outcome: r.outcome,
         pid: r.pid,
+        parent: r.parent.clone(),
         cpu_ns: r.cpu.map(record::Nanos::get),
         origin: Place::from(&r.origin),
     }

@@ -96,13 +96,18 @@ fn processes(screen: &mut Screen, rows: &[BlameRow]) {
             Some(exit) if exit > 0 => format!(" (exit code {exit})"),
             _ => String::new(),
         };
+        // Of a `sleep` it is worth knowing whose.
+        let name = match &row.parent {
+            Some(parent) if *parent != row.name => format!("{} (from {parent})", row.name),
+            _ => row.name.clone(),
+        };
         table.row([
             cell(row.cpu).bold(),
             cell(share(row.cpu.unwrap_or_default(), most, bar)).dim(),
             cell(row.start),
             cell(row.wall),
             cell(row.pid.map_or_else(String::new, |p| p.to_string())),
-            cell(&row.name).remark(&failed, WARN),
+            cell(&name).remark(&failed, WARN),
         ]);
     }
     table.print(screen);
