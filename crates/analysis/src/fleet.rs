@@ -1,12 +1,14 @@
 //! One boot as a row of a table of many boots, and its items as rows of another.
 
 use crate::boot_kind::{BootKind, boot_kind};
+use crate::boots::TimeKind;
+use crate::history::EntryTimes;
 use crate::ledger::ledger;
 use crate::phases::{Options, Phases, phases_with};
 use crate::row::BlameKind;
 use crate::spans;
 use crate::stable_name::canonical;
-use record::{Nanos, Phase, Record, Severity};
+use record::{ClockKind, Nanos, Phase, Record, Severity};
 use std::collections::BTreeMap;
 
 /// The most items that one boot brings into a table; the longest are kept. A traced
@@ -132,7 +134,7 @@ pub fn fleet_row(record: &Record, options: &Options) -> FleetRow {
         at: time_of_day(record),
         machine: record.fact("machine").map(str::to_owned),
         kernel: record.fact("kernel.version").map(str::to_owned),
-        clock: phases.clock.map(record::ClockKind::as_str),
+        clock: phases.clock.map(ClockKind::as_str),
         zero: phases.zero.clone(),
         boot_kind: boot_kind(record),
         first_light: phases.first_light.as_ref().map(|f| f.at),
@@ -143,6 +145,23 @@ pub fn fleet_row(record: &Record, options: &Options) -> FleetRow {
     row.add_items(record);
     row.judge();
     row
+}
+
+/// A boot of which only times are kept, as in a history.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FleetTimes {
+    /// When it was, in nanoseconds since 1970.
+    pub at: Option<i64>,
+    /// The machine.
+    pub machine: Option<String>,
+    /// The kernel's version.
+    pub kernel: Option<String>,
+    /// What the clock counts.
+    pub clock: Option<ClockKind>,
+    /// The mark at time zero.
+    pub zero: String,
+    /// Its times.
+    pub times: EntryTimes,
 }
 
 fn lengths(phases: &Phases) -> Vec<(Phase, Nanos)> {
@@ -157,6 +176,38 @@ fn doubts(record: &Record) -> BTreeMap<String, u64> {
 }
 
 impl FleetRow {
+    /// The row of a boot of which only times are kept: its items have no start.
+    #[must_use]
+    pub fn of_times(boot: &FleetTimes) -> Self {
+        let mut row = Self {
+            status: RowStatus::Ok,
+            reason: None,
+            at: boot.at,
+            machine: boot.machine.clone(),
+            kernel: boot.kernel.clone(),
+            clock: boot.clock.map(ClockKind::as_str),
+            zero: boot.zero.clone(),
+            ..Self::bad(String::new())
+        };
+        for (kind, name, time) in &boot.times {
+            match kind {
+                TimeKind::FirstLight => row.first_light = Some(*time),
+                TimeKind::Phase(phase) => row.phases.push((*phase, *time)),
+                TimeKind::Item(kind) if *time >= Nanos::ZERO => row.items.push(FleetItem {
+                    kind: *kind,
+                    name: name.clone(),
+                    raw_name: name.clone(),
+                    start: None,
+                    duration: *time,
+                }),
+                _ => {}
+            }
+        }
+        row.cut_and_order();
+        row.judge();
+        row
+    }
+
     fn add_items(&mut self, record: &Record) {
         let plausible = |d: Nanos| d >= Nanos::ZERO && d <= LONGEST_BOOT;
         let mut nonsense = 0;
@@ -180,6 +231,11 @@ impl FleetRow {
         if nonsense > 0 {
             self.doubts.insert("implausible_items".to_owned(), nonsense);
         }
+        self.cut_and_order();
+    }
+
+    /// Keeps the longest items, in the order of their start.
+    fn cut_and_order(&mut self) {
         if let Some(cut) = self.items.len().checked_sub(MOST_ITEMS).filter(|n| *n > 0) {
             self.items.sort_by_key(|i| std::cmp::Reverse(i.duration));
             self.items.truncate(MOST_ITEMS);

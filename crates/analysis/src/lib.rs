@@ -107,7 +107,9 @@ pub use findings::{
     Advice, CATALOGUE, Confidence, Evidence, Finding, Group, Joint, Rule, Silent, advice, findings,
     findings_for, rule,
 };
-pub use fleet::{FleetItem, FleetRow, FleetSource, LONGEST_BOOT, MOST_ITEMS, RowStatus, fleet_row};
+pub use fleet::{
+    FleetItem, FleetRow, FleetSource, FleetTimes, LONGEST_BOOT, MOST_ITEMS, RowStatus, fleet_row,
+};
 pub use forecast::{Changed, Changes, Forecast, ForecastError, Lever, LeverStep, WhatIf, what_if};
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use gaps::{Gap, gaps};

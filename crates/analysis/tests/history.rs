@@ -107,7 +107,7 @@ fn exact_boots_have_levels_too() {
 #[test]
 fn what_is_said_of_no_one_and_five_entries() {
     for (count, has) in [
-        (0, "no entry has a first-light time"),
+        (0, "the history has no entries yet"),
         (1, "1 of the 10"),
         (5, "5 of the 10"),
     ] {
@@ -259,4 +259,25 @@ fn a_regression_that_comes_back_is_found() {
         *value = *value + Nanos::from_millis(120);
     }
     assert_eq!(answer(&values).verdict, HistoryVerdict::Fine);
+}
+
+/// Up to four boots that are much faster than all others are no level yet. They do not hide the
+/// change before them.
+#[test]
+fn a_change_stays_while_the_next_level_begins() {
+    for (extra, count) in [
+        (-900, 0),
+        (-900, 1),
+        (-900, 2),
+        (-900, 4),
+        (800, 1),
+        (800, 3),
+    ] {
+        let mut values = Scatter::Normal.series(12 + count, 6, 15.0, 4);
+        for value in &mut values[12..] {
+            *value = *value + Nanos::from_millis(extra);
+        }
+        let places = found(&values);
+        assert_eq!(places, [6], "{extra} ms, {count} boots");
+    }
 }

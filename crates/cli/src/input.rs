@@ -75,6 +75,15 @@ pub fn record_from(inputs: &[Input], reading: &Reading) -> Result<Record> {
     Ok(::input::record_from(inputs, &reading.chosen())?)
 }
 
+/// Refuses standard input on both sides of a comparison.
+pub fn read_once(paths: &[&[PathBuf]]) -> Result<()> {
+    let named = paths.iter().copied().flatten();
+    if named.filter(|p| *p == Path::new(STDIN)).count() > 1 {
+        anyhow::bail!("standard input (-) can be read only once");
+    }
+    Ok(())
+}
+
 /// [`::input::boots::of`].
 pub fn boots(paths: &[PathBuf], reading: &Reading) -> Result<Vec<BootTimes>> {
     cut::end_in_a_sentence();

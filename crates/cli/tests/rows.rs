@@ -176,3 +176,29 @@ fn without_its_program_fleet_says_how_to_install_it() {
     assert!(said.contains("pipx install firstlight-fleet"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }
+
+/// A history is read as boots: each entry is one, named by its release, and damaged ones are bad.
+#[test]
+fn entries_of_a_history_are_boots() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("boots.history");
+    for (number, release) in ["1.9", "1.10", "1.10"].into_iter().enumerate() {
+        let file = dir.path().join("dmesg.txt");
+        fs::write(&file, log(number)).unwrap();
+        let [store, file] = [&store, &file].map(|p| p.to_str().unwrap());
+        let added = firstlight(&["history", "add", store, file, "--release", release]);
+        assert!(added.status.success(), "{added:?}");
+    }
+    let store_text = store.to_str().unwrap();
+    let words = [
+        "history", "annotate", store_text, "--entry", "1.9", "--text", "x",
+    ];
+    assert!(firstlight(&words).status.success());
+    let out = dir.path().join("out");
+    assert_eq!(counts(&[&store], &out), [3, 0, 0, 0]);
+    let boots = fs::read(out.join("boots.parquet")).unwrap();
+    let has = |text: &str| boots.windows(text.len()).any(|w| w == text.as_bytes());
+    assert!(has("boots.history/1.10/") && has("boots.history/1.9/"));
+    fs::write(store.join("entries/stranger.json"), b"{\"a\":1}").unwrap();
+    assert_eq!(counts(&[&store], &out), [3, 0, 0, 1]);
+}

@@ -1,6 +1,6 @@
 //! When something was made: a date, or a number in a sequence.
 
-use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The place of an entry in its history. Numbers come before dates.
@@ -38,6 +38,12 @@ impl At {
         // As git prints it.
         if let Ok(date) = DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S %z") {
             return Ok(Self::Date(date.timestamp()));
+        }
+        // Without a zone, UTC is meant.
+        for form in ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"] {
+            if let Ok(date) = NaiveDateTime::parse_from_str(text, form) {
+                return Ok(Self::Date(date.and_utc().timestamp()));
+            }
         }
         let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
         let midnight = day.and_then(|d| d.and_hms_opt(0, 0, 0));
@@ -97,6 +103,8 @@ mod tests {
             ("2026-11-24", "2026-11-24T00:00:00Z"),
             ("2026-11-24T12:00:00+02:00", "2026-11-24T10:00:00Z"),
             ("2026-11-24 12:00:00 +0200", "2026-11-24T10:00:00Z"),
+            ("2026-11-24 12:00:00", "2026-11-24T12:00:00Z"),
+            ("2026-11-24T12:00:00", "2026-11-24T12:00:00Z"),
             ("1764000000", "2025-11-24T16:00:00Z"),
             ("17", "17"),
         ] {

@@ -6,6 +6,7 @@
 //! is from bytes to structs and back; who reads and writes the files is not of concern.
 
 mod at;
+mod duration;
 mod entry;
 mod order;
 mod table;

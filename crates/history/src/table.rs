@@ -1,24 +1,10 @@
 //! Tables of boots, as spreadsheets write them: a boot in each row, a time in each
-//! column whose name says its unit.
+//! column whose name or whose cells say the unit.
+
+use crate::duration::{Number, unit_of_name, with_units};
 
 /// The most rows: each time of some thousand boots is told well.
 const MOST_ROWS: usize = 20_000;
-
-/// How the name of a column of times ends, and a unit in nanoseconds.
-const UNITS: [(&str, f64); 11] = [
-    ("_sec", 1e9),
-    ("_secs", 1e9),
-    ("_seconds", 1e9),
-    ("_s", 1e9),
-    ("_ms", 1e6),
-    ("_us", 1e3),
-    ("_ns", 1.0),
-    // With the blank before it: `error(s)` is no time.
-    (" (s)", 1e9),
-    (" (ms)", 1e6),
-    (" (us)", 1e3),
-    (" (ns)", 1.0),
-];
 
 /// Rows that spreadsheets have below the boots.
 const SUMMARIES: [&str; 8] = [
@@ -36,6 +22,9 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// First cells of rows that sum up others and were left out.
     pub summaries: Vec<String>,
+    /// Cells of columns of times that say that there is none, such as ``line 4, column boot_s
+    /// (`failed`)``.
+    pub without: Vec<String>,
 }
 
 /// A boot.
@@ -58,10 +47,41 @@ fn wrong<T>(why: impl Into<String>) -> Result<T, TableError> {
     Err(TableError(why.into()))
 }
 
+/// Cells that say that a boot has no time, in lower case.
+const NO_TIMES: [&str; 24] = [
+    "-",
+    "--",
+    "\u{2013}",
+    "\u{2014}",
+    "?",
+    "n/a",
+    "na",
+    "nan",
+    "nil",
+    "null",
+    "none",
+    "missing",
+    "fail",
+    "failed",
+    "failure",
+    "error",
+    "timeout",
+    "timed out",
+    "skip",
+    "skipped",
+    "#n/a",
+    "#div/0!",
+    "#value!",
+    "#ref!",
+];
+
 /// The table that `bytes` are.
 ///
+/// A column is one of times if its name ends in a unit, or if more than half of its cells are
+/// numbers with units.
+///
 /// # Errors
-/// If no column is named as a time, a cell of one holds none, a row is not as wide as the
+/// If there is no column of times, a cell of one holds none, a row is not as wide as the
 /// first line, no row has a time, or there are too many rows.
 pub fn table(bytes: &[u8]) -> Result<Table, TableError> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
@@ -69,61 +89,145 @@ pub fn table(bytes: &[u8]) -> Result<Table, TableError> {
     }
     // Spreadsheets begin a file with a byte order mark.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let (bytes, skipped) = behind_comments(bytes);
     let separator = separator(bytes);
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(separator)
         .trim(csv::Trim::All)
+        .flexible(true)
         .from_reader(bytes);
     let head = reader.headers();
     let head = head.map_err(|e| TableError(format!("its first line: {e}")))?;
     let head = head.clone();
-    let names = || head.iter().enumerate();
-    let columns: Vec<(usize, &str, f64)> = names()
-        .filter_map(|(at, name)| Some((at, name, unit(name)?)))
-        .collect();
+    let mut read = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(|e| TableError(format!("a row that is no text: {e}")))?;
+        if read.len() >= MOST_ROWS {
+            return wrong(format!("more than {MOST_ROWS} rows; give fewer boots"));
+        }
+        let line = row.position().map_or(0, csv::Position::line) + skipped;
+        as_wide(&row, head.len(), line)?;
+        read.push((line, row));
+    }
+    let is_summary = |row: &csv::StringRecord| {
+        let first = row.get(0).unwrap_or_default().to_ascii_lowercase();
+        SUMMARIES.contains(&&*first)
+    };
+    let cells = |at: usize| {
+        let all = read.iter().filter(|(_, row)| !is_summary(row));
+        all.map(move |(_, row)| row.get(at).unwrap_or_default())
+    };
+    let number = Number { separator };
+    let mut columns = Vec::new();
+    let mut others = Vec::new();
+    for (at, name) in head.iter().enumerate() {
+        match unit_of_name(name) {
+            None if !has_units(cells(at), number) => others.push((at, name)),
+            unit => columns.push((at, name, unit)),
+        }
+    }
     if columns.is_empty() {
         return wrong(
-            "no column is named as a time; expected names that end in _s, _sec, _ms, _us or _ns in \
-             the first line",
+            "no column holds times; expected names that end in _s, _sec, _ms, _us or _ns in the \
+             first line, or cells with units such as `2.031 s`",
         );
     }
-    let others = || names().filter(|(_, name)| unit(name).is_none());
     let mut table = Table {
         times: columns.iter().map(|c| c.1.to_owned()).collect(),
-        others: others().map(|(_, name)| name.to_owned()).collect(),
+        others: others.iter().map(|c| c.1.to_owned()).collect(),
         ..Table::default()
     };
-    for row in reader.records() {
-        let row = row.map_err(|e| TableError(format!("a row unlike the first line: {e}")))?;
-        let line = row.position().map_or(0, csv::Position::line);
-        let first = row.get(0).unwrap_or_default().to_ascii_lowercase();
-        if unit(head.get(0).unwrap_or_default()).is_none() && SUMMARIES.contains(&&*first) {
+    let names_a_row = columns.first().is_none_or(|c| c.0 > 0);
+    for (line, row) in &read {
+        if names_a_row && is_summary(row) {
+            let first = row.get(0).unwrap_or_default().to_ascii_lowercase();
             table.summaries.push(first);
             continue;
         }
-        if table.rows.len() >= MOST_ROWS {
-            return wrong(format!("more than {MOST_ROWS} rows; give fewer boots"));
+        let mut times = Vec::with_capacity(columns.len());
+        for (at, name, unit) in &columns {
+            let text = row.get(*at).unwrap_or_default();
+            if !text.is_empty() && has_no_time(text) {
+                let place = format!("line {line}, column {name} (`{text}`)");
+                table.without.push(place);
+            }
+            let time = time(text, *unit, number);
+            let place = |TableError(why)| TableError(format!("line {line}, column {name}: {why}"));
+            times.push(time.map_err(place)?);
         }
-        let cells = columns.iter().map(|&(at, name, unit)| {
-            let text = row.get(at).unwrap_or_default();
-            time(text, unit, separator)
-                .map_err(|TableError(why)| TableError(format!("line {line}, column {name}: {why}")))
-        });
-        let texts = others().map(|(at, _)| row.get(at).unwrap_or_default().to_owned());
+        let texts = others
+            .iter()
+            .map(|(at, _)| row.get(*at).unwrap_or_default());
         table.rows.push(Row {
-            line,
-            times: cells.collect::<Result<_, _>>()?,
-            others: texts.collect(),
+            line: *line,
+            times,
+            others: texts.map(str::to_owned).collect(),
         });
     }
-    if !table
-        .rows
-        .iter()
-        .any(|r| r.times.iter().any(Option::is_some))
-    {
+    let has_time = |r: &Row| r.times.iter().any(Option::is_some);
+    if !table.rows.iter().any(has_time) {
         return wrong("no row below the first line has a time; expected a boot in each");
     }
     Ok(table)
+}
+
+/// What is behind lines of comments, and how many these are. A comment that has as many columns
+/// as the line below names them, as in tables for gnuplot.
+fn behind_comments(mut bytes: &[u8]) -> (&[u8], u64) {
+    let mut skipped = 0;
+    while let Some(rest) = bytes.strip_prefix(b"#") {
+        let end = rest.iter().position(|b| *b == b'\n');
+        let Some((line, below)) = end.and_then(|at| Some((rest.get(..at)?, rest.get(at + 1..)?)))
+        else {
+            break;
+        };
+        let next = below.split(|b| *b == b'\n').next().unwrap_or_default();
+        let separator = separator(next);
+        let is_filler = |b: &u8| *b == separator || b.is_ascii_whitespace();
+        let columns = |line: &[u8]| {
+            let end = line.iter().rposition(|b| !is_filler(b));
+            let used = line.get(..end.map_or(0, |at| at + 1)).unwrap_or_default();
+            used.split(|b| *b == separator).count()
+        };
+        // Names do not begin with digits.
+        let mut cells = next.split(|b| *b == separator);
+        let has_numbers =
+            cells.any(|c| c.trim_ascii_start().first().is_some_and(u8::is_ascii_digit));
+        if has_numbers && columns(line) > 1 && columns(line) == columns(next) {
+            return (rest, skipped);
+        }
+        (bytes, skipped) = (below, skipped + 1);
+    }
+    (bytes, skipped)
+}
+
+/// Whether a row is as wide as the first line; empty cells at its end do not count.
+fn as_wide(row: &csv::StringRecord, width: usize, line: u64) -> Result<(), TableError> {
+    let filled = row.iter().enumerate().filter(|(_, cell)| !cell.is_empty());
+    let used = filled.last().map_or(0, |(at, _)| at + 1);
+    let has = match row.len() < width {
+        true => row.len(),
+        false if used > width => used,
+        false => return Ok(()),
+    };
+    wrong(format!(
+        "cells of line {line}: {has}, of the first line: {width}; correct the row or delete it"
+    ))
+}
+
+/// Whether more than half of the cells that are not empty are numbers with units.
+fn has_units<'c>(cells: impl Iterator<Item = &'c str>, number: Number) -> bool {
+    let filled = cells.filter(|c| !c.is_empty() && !has_no_time(c));
+    let (mut all, mut with) = (0, 0);
+    for cell in filled {
+        all += 1;
+        with += usize::from(with_units(cell, number).is_some());
+    }
+    2 * with > all
+}
+
+fn has_no_time(text: &str) -> bool {
+    text.len() <= 12 && NO_TIMES.contains(&&*text.to_lowercase())
 }
 
 /// What parts the columns: what the first line has most of.
@@ -136,32 +240,31 @@ fn separator(bytes: &[u8]) -> u8 {
     known.into_iter().max_by_key(count).unwrap_or(b',')
 }
 
-/// The unit of the column `name` in nanoseconds, if its name ends in one.
-fn unit(name: &str) -> Option<f64> {
-    let name = name.to_ascii_lowercase();
-    let unit = UNITS.iter().find(|(ending, _)| name.ends_with(ending))?;
-    Some(unit.1)
-}
-
-/// What stands in a cell; an empty one holds no time.
-fn time(text: &str, unit: f64, separator: u8) -> Result<Option<i64>, TableError> {
-    if text.is_empty() {
+/// What stands in a cell, in nanoseconds; an empty one holds no time. Its own unit counts, and
+/// without one that of the column.
+fn time(text: &str, unit: Option<f64>, number: Number) -> Result<Option<i64>, TableError> {
+    if text.is_empty() || has_no_time(text) {
         return Ok(None);
     }
-    // Thousands, or decimals?
-    let is_three = |(_, part): (&str, &str)| part.len() == 3;
-    if separator != b',' && text.rsplit_once(',').is_some_and(is_three) {
+    if number.is_ambiguous(text) {
         return wrong(format!(
             "`{text}` may be thousands or a decimal comma; write it with a point"
         ));
     }
-    let number = match separator {
-        b',' => text.parse(),
-        // Where commas part no columns they may part decimals.
-        _ => text.replace(',', ".").parse(),
+    let ns = match (with_units(text, number), number.of(text), unit) {
+        (Some(ns), ..) => ns,
+        // Zero is zero in every unit.
+        (None, Some(n), None) if n == 0.0 => 0.0,
+        (None, Some(n), Some(unit)) => n * unit,
+        (None, Some(_), None) => {
+            return wrong(format!(
+                "expected a time with a unit such as `2.031 s`, as in other rows, found `{text}`"
+            ));
+        }
+        (None, None, _) => f64::NAN,
     };
     // Up to a hundred days, a double holds each nanosecond.
-    let ns = number.map_or(f64::NAN, |n: f64| (n * unit).round());
+    let ns = ns.round();
     if !(0.0..1e16).contains(&ns) {
         return wrong(format!("expected a time, found `{text}`"));
     }
@@ -194,21 +297,36 @@ mod tests {
     #[test]
     fn what_is_no_table_of_boots_is_refused() {
         for (text, said) in [
-            ("a,b\n1,2\n", "no column is named as a time"),
-            ("", "no column is named as a time"),
+            ("a,b\n1,2\n", "no column holds times"),
+            ("", "no column holds times"),
             ("a_s\n", "no row below"),
             ("n,a_s\n1,\nmean,2\n", "no row below"),
             ("a_ms\tb\n1,250\t1\n", "`1,250` may be thousands"),
-            ("error(s),foo(ms)\n1,2\n", "no column is named as a time"),
+            ("error(s),foo\n1,2\n", "no column holds times"),
             ("\u{feff}a_s;b_s\r1,5;x\r", "column b_s: expected a time"),
-            ("a_s,b\n1,2\n1,2,3\n", "a row unlike the first line"),
+            (
+                "a_s,b\n1,2\n1,2,3\n",
+                "cells of line 3: 3, of the first line: 2",
+            ),
+            (
+                "a_s,b\n1,2\n1\n",
+                "cells of line 3: 1, of the first line: 2",
+            ),
             (
                 "a_s,b\nx,2\n",
                 "line 2, column a_s: expected a time, found `x`",
             ),
             ("a_s\n-1\n", "found `-1`"),
             ("a_s\n1e300\n", "found `1e300`"),
-            ("a_s\nnan\n", "found `nan`"),
+            ("a_s\nnan\n", "no row below"),
+            (
+                "a\n2.1s\n2.2s\n2.2\n",
+                "line 4, column a: expected a time with a unit",
+            ),
+            (
+                "a\n2.1s\n2.2s\nwarm\n",
+                "line 4, column a: expected a time, found `warm`",
+            ),
             ("a_s\n\u{0}\n", "expected a time"),
         ] {
             let error = table(text.as_bytes()).unwrap_err().to_string();
@@ -220,6 +338,40 @@ mod tests {
         let summed = table(b"n;a (s)\n1;1,5\nMean;1,5\n").unwrap();
         assert_eq!(summed.rows.len(), 1);
         assert_eq!(summed.summaries, ["mean"]);
+    }
+
+    #[test]
+    fn cells_may_say_their_units() {
+        let of = |text: &str| table(text.as_bytes()).unwrap();
+        let read = of("commit,boot,note\na,2.031s,5 min\nb,1 min 2 s,warm\nc,850 ms,cold\nd,-,x\n");
+        assert_eq!((&read.times[0][..], read.others.len()), ("boot", 2));
+        let times: Vec<Option<i64>> = read.rows.iter().map(|r| r.times[0]).collect();
+        let wanted = [
+            Some(2_031_000_000),
+            Some(62_000_000_000),
+            Some(850_000_000),
+            None,
+        ];
+        assert_eq!(times, wanted);
+        assert_eq!(read.without, ["line 5, column boot (`-`)"]);
+        // A cell's own unit counts, also beside that of the column.
+        let read = of("n;boot_ms\n1;2,5 s\n2;850\n3;N/A\n");
+        let times: Vec<Option<i64>> = read.rows.iter().map(|r| r.times[0]).collect();
+        assert_eq!(times, [Some(2_500_000_000), Some(850_000_000), None]);
+        // What is no time in most cells is no column of times.
+        assert!(table(b"a,b\n5s,x\nwarm,y\n").is_err());
+    }
+
+    #[test]
+    fn tables_have_comments_above_and_empty_cells_behind() {
+        let of = |text: &str| table(text.as_bytes()).unwrap();
+        let read = of("# of the board\n# n\tboot_s\n1\t2.5\t\t\n2\t2.6\n");
+        assert_eq!((&read.times[0][..], read.rows.len()), ("boot_s", 2));
+        assert_eq!(read.rows[1].line, 4);
+        assert_eq!(
+            of("# a comment, with a comma\nn,boot_s\n1,2\n").rows.len(),
+            1
+        );
     }
 
     proptest! {

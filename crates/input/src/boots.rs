@@ -1,12 +1,15 @@
 //! Several boots, as they are named on the command line.
 
 use crate::error::{On, Result, refuse};
-use crate::{Input, Reading, Say, say_left_out};
+use crate::looks::Looks;
+use crate::{Input, Reading, STDIN, Say, say_left_out};
 use agent::capture::MANIFEST;
 use analysis::BootTimes;
 use inspect::table;
+use sources::SNIFF_BYTES;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::io::{Read, Seek};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +18,8 @@ const DEPTH: usize = 3;
 
 /// What each trial of the lab has in its folder.
 const TRIAL: &str = "trial.json";
+/// Its folder with the evidence.
+const CAPTURE: &str = "capture";
 
 /// The most captures that are taken of a folder.
 const MOST: usize = 10_000;
@@ -35,7 +40,32 @@ pub fn of(paths: &[PathBuf], reading: &Reading, say: &Say) -> Result<Vec<BootTim
     Ok(all)
 }
 
+/// The boots on standard input: a table, or what any other file may be.
+fn of_standard_input(reading: &Reading, say: &Say) -> Result<Vec<BootTimes>> {
+    let (mut file, shown) = crate::file(Path::new(STDIN))?;
+    let mut head = Vec::new();
+    Read::by_ref(&mut file)
+        .take(SNIFF_BYTES as u64)
+        .read_to_end(&mut head)
+        .on(|| format!("{}: cannot be read", shown.display()))?;
+    file.rewind()?;
+    // A first line with several columns is that of a table.
+    let first = head.split(|b| *b == b'\n').next().unwrap_or_default();
+    let has_columns = first.iter().any(|b| b",;\t".contains(b));
+    match Looks::of(&head) {
+        Looks::Unknown if has_columns || !first.contains(&b' ') => {
+            let read = table::read_open(file, &shown.display().to_string())?;
+            say_left_out(&shown, &table::left_out(&read, &[]), say);
+            Ok(table::boots(&read))
+        }
+        _ => of_read(crate::read_named(file, &shown)?, reading),
+    }
+}
+
 fn of_path(path: &Path, reading: &Reading, say: &Say) -> Result<Vec<BootTimes>> {
+    if path == Path::new(STDIN) {
+        return of_standard_input(reading, say);
+    }
     if table::is_one(path) {
         let read = table::read(path)?;
         say_left_out(path, &table::left_out(&read, &[]), say);
@@ -59,8 +89,8 @@ fn of_path(path: &Path, reading: &Reading, say: &Say) -> Result<Vec<BootTimes>> 
         captures.push(path.to_owned());
     }
     let boot = |path: PathBuf| -> Result<Vec<BootTimes>> {
-        // A trial that left no capture has no times, and is a boot.
-        if path.join(TRIAL).is_file() {
+        // A trial that left no capture, or failed, has no times, and is a boot.
+        if path.join(TRIAL).is_file() || is_of_failed_trial(&path) {
             return Ok(vec![BootTimes::default()]);
         }
         of_input(&path, reading)
@@ -70,9 +100,23 @@ fn of_path(path: &Path, reading: &Reading, say: &Say) -> Result<Vec<BootTimes>> 
     Ok(all.into_iter().flatten().collect())
 }
 
+/// Whether this is the capture of a trial that failed: where it was stopped says nothing.
+fn is_of_failed_trial(capture: &Path) -> bool {
+    let trial = capture.parent().map(|folder| folder.join(TRIAL));
+    let bytes = trial
+        .filter(|_| capture.file_name() == Some(OsStr::new(CAPTURE)))
+        .and_then(|path| std::fs::read(path).ok());
+    let trial: Option<serde_json::Value> = bytes.and_then(|b| serde_json::from_slice(&b).ok());
+    trial.is_some_and(|t| t.get("failure").is_some_and(serde_json::Value::is_object))
+}
+
 /// The boots of a capture or a raw file: a log may hold several, one after the other.
 fn of_input(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
-    let inputs = [crate::read(path)?];
+    of_read(crate::read(path)?, reading)
+}
+
+fn of_read(input: Input, reading: &Reading) -> Result<Vec<BootTimes>> {
+    let inputs = [input];
     let count = crate::several::boots(&inputs[0]);
     let chosen: Vec<Option<NonZeroUsize>> = match reading.boot {
         None if count > 1 => (1..=count).map(NonZeroUsize::new).collect(),
@@ -171,7 +215,7 @@ fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
         if found.len() > MOST {
             break;
         }
-        let has_none = path.join(TRIAL).is_file() && !path.join("capture").is_dir();
+        let has_none = path.join(TRIAL).is_file() && !path.join(CAPTURE).is_dir();
         let is_packed = path.extension().is_some_and(|e| e == "tar" || e == "zst");
         if has_none || path.join(MANIFEST).is_file() || (is_packed && path.is_file()) {
             found.push(path);

@@ -5,6 +5,7 @@ use crate::open;
 use analysis::BootTimes;
 use history::{Row, Table};
 use record::Nanos;
+use std::io::Read;
 use std::path::Path;
 
 /// The largest table that is read, in bytes: thousands of boots have less.
@@ -25,24 +26,47 @@ pub fn is_one(path: &Path) -> bool {
 /// # Errors
 /// It cannot be read, or is no table of boots.
 pub fn read(path: &Path) -> Result<Table, Error> {
-    let shown = path.display().to_string();
     let bytes = open::bytes(path, MAX_BYTES)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        let why = format!("larger than a table of boots may be ({MAX_BYTES} bytes)");
-        return Err(Error::unusable(&shown, why));
-    }
-    history::table(&bytes)
-        .map_err(|why| Error::unusable(&shown, format!("not a table of boots: {why}")))
+    of_bytes(&path.display().to_string(), &bytes)
 }
 
-/// The columns, other than those that are `used`, and the rows of a table that hold no
-/// boots: `column Notes`, `row mean`.
+/// The table in the open file that the user calls `shown`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_open(file: impl Read, shown: &str) -> Result<Table, Error> {
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| Error::io(shown, "cannot be read", e))?;
+    of_bytes(shown, &bytes)
+}
+
+fn of_bytes(shown: &str, bytes: &[u8]) -> Result<Table, Error> {
+    if bytes.len() as u64 > MAX_BYTES {
+        let why = format!("larger than a table of boots may be ({MAX_BYTES} bytes)");
+        return Err(Error::unusable(shown, why));
+    }
+    history::table(bytes)
+        .map_err(|why| Error::unusable(shown, format!("not a table of boots: {why}")))
+}
+
+/// The most cells without a time that are named.
+const NAMED: usize = 3;
+
+/// The columns, other than those that are `used`, the rows and the cells of a table that hold
+/// no times: `column Notes`, `row mean`, ``line 4, column boot_s (`failed`)``.
 #[must_use]
 pub fn left_out(table: &Table, used: &[&str]) -> Vec<String> {
     let columns = table.others.iter().filter(|c| !used.contains(&c.as_str()));
     let columns = columns.map(|c| format!("column {c}"));
     let rows = table.summaries.iter().map(|r| format!("row {r}"));
-    columns.chain(rows).collect()
+    let cells = table.without.iter().take(NAMED).cloned();
+    let mut all: Vec<String> = columns.chain(rows).chain(cells).collect();
+    if let Some(more) = table.without.len().checked_sub(NAMED).filter(|m| *m > 0) {
+        all.push(format!("{more} more cells"));
+    }
+    all
 }
 
 /// The boots of a table, in the order of its rows.

@@ -126,14 +126,16 @@ fn verdict(text: &mut String, h: &History) {
     let clock = h.clock.map_or("", words::clock);
     let _ = writeln!(text, "<p class=\"dim\">{entries}. {clock}</p>");
     for r in &h.resolution {
+        let visible = r.visible.map_or_else(
+            || "No step is visible with so few entries.".to_owned(),
+            |v| format!("A step of {v} is visible within 10 entries."),
+        );
         let _ = writeln!(
             text,
-            "<p class=\"dim\">{}: median {}, scatter {}. A step of {} is visible within 10 \
-             entries.</p>",
+            "<p class=\"dim\">{}: median {}, scatter {}. {visible}</p>",
             escaped(&r.item),
             r.level,
             r.scatter,
-            r.visible
         );
     }
 }

@@ -36,16 +36,18 @@ impl Differing {
     }
 }
 
-/// The items among `all` that differ between the boots `first` and `second`, the largest
-/// difference first.
+/// The items among `all`, other than `own`, that differ between the boots `first` and `second`,
+/// the largest difference first.
 pub(super) fn differing(
     all: &[Series],
+    own: &Series,
     first: &BTreeSet<usize>,
     second: &BTreeSet<usize>,
 ) -> Vec<Differing> {
     let allowed = CHANCE / all.len().max(1) as f64;
     let mut found: Vec<Differing> = all
         .iter()
+        .filter(|s| (s.kind, &s.name) != (own.kind, &own.name))
         .filter_map(|s| of_one(s, first, second))
         .filter(|d| d.p <= allowed)
         .collect();

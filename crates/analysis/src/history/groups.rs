@@ -48,7 +48,7 @@ pub(super) fn groups(
         medians: (median(values.get(..at)?)?, median(values.get(at..)?)?),
         from: *values.get(at)?,
         environment: of_environment(&fast, &slow, environment),
-        items: differing(others, &fast, &slow),
+        items: differing(others, series, &fast, &slow),
     })
 }
 

@@ -166,8 +166,9 @@ pub struct HistoryResolution {
     pub level: Nanos,
     /// Their standard deviation, by the median of distances.
     pub scatter: Nanos,
-    /// The least step that is found within ten entries in 90 of 100 cases.
-    pub visible: Nanos,
+    /// The least step that is found within ten entries in 90 of 100 cases; `None` of entries
+    /// that are too few for any.
+    pub visible: Option<Nanos>,
 }
 
 /// A slow change that no entry explains.
@@ -198,10 +199,11 @@ pub fn history(
     let total = items.len();
     let items = longest(items, recent, entries.len());
 
+    let beside = beside(&items, &judged, &phases);
     let mut changes = Vec::new();
     let share = CHANCE / judged.len().max(1) as f64;
     for series in &mut judged {
-        changes.extend(changes_of(series, entries, share, Some(&items), question));
+        changes.extend(changes_of(series, entries, share, Some(&beside), question));
     }
     let share = CHANCE / phases.len().max(1) as f64;
     for series in &mut phases {
@@ -235,11 +237,11 @@ pub fn history(
         s.within(from, entries.len())
     };
     let groups = judged.iter();
-    let groups = groups.filter_map(|s| groups::groups(&last_level(s), &items, &environment));
+    let groups = groups.filter_map(|s| groups::groups(&last_level(s), &beside, &environment));
     History {
         clock,
         labels: entries.iter().map(|e| e.label.clone()).collect(),
-        verdict: verdict(&judged, &changes, &resolution, question),
+        verdict: verdict(entries.len(), &judged, &changes, &resolution, question),
         drifts: judged.iter().flat_map(drifts).collect(),
         groups: groups.collect(),
         resolution,
@@ -258,6 +260,18 @@ fn judged(all: &[Series], of: Option<&str>) -> impl Fn(&Series) -> bool + use<> 
         None if has_light => s.kind == TimeKind::FirstLight,
         None => matches!(s.kind, TimeKind::Column(_) | TimeKind::Total),
     }
+}
+
+/// What may explain a change of a judged time: items, and the columns of a table.
+fn beside(items: &[Series], judged: &[Series], phases: &[Series]) -> Vec<Series> {
+    let is_column = |s: &&Series| matches!(s.kind, TimeKind::Column(_));
+    let columns = judged.iter().chain(phases).filter(is_column);
+    let columns = columns.filter(|s| s.points.len() >= split::LEAST);
+    items
+        .iter()
+        .chain(columns.take(MOST_ITEMS))
+        .cloned()
+        .collect()
 }
 
 fn is_item(series: &Series) -> bool {
@@ -307,8 +321,8 @@ fn changes_of(
         let index = entry(f.at);
         let range = (entry(f.range.0), entry(f.range.1));
         let boots = |from: usize, to: usize| -> BTreeSet<usize> { (from..to).map(entry).collect() };
-        let items =
-            items.map(|items| compared::differing(items, &boots(w[0], w[1]), &boots(w[1], w[2])));
+        let items = items
+            .map(|all| compared::differing(all, series, &boots(w[0], w[1]), &boots(w[1], w[2])));
         let last = entry(f.at.saturating_sub(1));
         Some(HistoryChange {
             index,
@@ -379,7 +393,7 @@ fn resolution(series: &Series) -> Option<HistoryResolution> {
         entries: values.len(),
         level: level.median,
         scatter: Nanos(scatter.round() as i64),
-        visible: Nanos(visible.ceil() as i64),
+        visible: (series.points.len() >= FEWEST).then_some(Nanos(visible.ceil() as i64)),
     })
 }
 
@@ -406,11 +420,15 @@ fn drifts(series: &Series) -> Vec<Drift> {
 }
 
 fn verdict(
+    labels: usize,
     judged: &[Series],
     changes: &[HistoryChange],
     resolution: &[HistoryResolution],
     question: &HistoryQuestion<'_>,
 ) -> HistoryVerdict {
+    if labels == 0 {
+        return HistoryVerdict::CannotTell("the history has no entries yet".to_owned());
+    }
     let Some(longest) = judged.iter().map(|s| s.points.len()).max() else {
         let why = match question.of {
             Some(name) => format!("no entry has a time that is called {name}"),
@@ -440,11 +458,12 @@ fn verdict(
     }
     let blind = resolution.iter().find_map(|r| {
         let asked = question.see?.of(r.level);
-        (r.visible > asked).then(|| {
+        let visible = r.visible?;
+        (visible > asked).then(|| {
             format!(
                 "a step of {asked} in {} cannot be seen; the least that is seen within {SOON} \
-                 entries is {}",
-                r.item, r.visible
+                 entries is {visible}",
+                r.item
             )
         })
     });

@@ -75,12 +75,23 @@ fn first_split(
             chance * FOR_WINDOWS / n as f64,
         ),
     };
-    let found = within(values, may_begin, (from, to));
-    if let Some(split) = found.filter(|s| s.p <= whole) {
-        return Some(Place {
-            at: split.at,
-            window: (0, values.len()),
-        });
+    let last = match to == values.len() {
+        true => apart(values.get(from..to)?),
+        false => 0,
+    };
+    // With and without them: each has its part of the chance.
+    let ends = [Some(to), Some(to - last).filter(|end| *end < to)];
+    let whole = whole / ends.iter().flatten().count() as f64;
+    for end in ends.into_iter().flatten() {
+        let found = within(values, may_begin, (from, end));
+        if let Some(split) = found.filter(|s| s.p <= whole) {
+            let window = match end == to {
+                true => (0, values.len()),
+                false => (0, end),
+            };
+            let at = split.at;
+            return Some(Place { at, window });
+        }
     }
     let found = windows
         .into_iter()
@@ -88,6 +99,21 @@ fn first_split(
     let (window, best) = found.min_by(|(_, a), (_, b)| a.p.total_cmp(&b.p))?;
     let at = best.at;
     (best.p <= each).then_some(Place { at, window })
+}
+
+/// How many of the last `values`, fewer than a level has, are all above or all below the others.
+/// They may be the beginning of a level, and hide the change before them until then. If all are
+/// of one level, the order of the others is as probable as any other, so that a test of these
+/// keeps its chance.
+fn apart(values: &[Nanos]) -> usize {
+    let is_apart = |count: &usize| {
+        let (first, last) = values.split_at(values.len().saturating_sub(*count));
+        let (least, most) = (first.iter().min(), first.iter().max());
+        let above = last.iter().min() > most;
+        let below = last.iter().max() < least;
+        !first.is_empty() && (above || below)
+    };
+    (1..LEAST).rev().find(is_apart).unwrap_or(0)
 }
 
 /// Stretches of a half, a quarter and so on of the whole, each overlapping the next by

@@ -5,4 +5,5 @@ mod read;
 pub mod store;
 
 pub use entry::entry;
+pub(crate) use read::times;
 pub use read::{Read, read};

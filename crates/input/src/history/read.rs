@@ -2,7 +2,7 @@
 
 use super::store;
 use crate::error::Result;
-use crate::{Say, say_left_out};
+use crate::{STDIN, Say, say_left_out};
 use ::history::{At, Entry, Table};
 use analysis::{Accepted, BlameKind, EntryTimes, HistoryEntry, TimeKind};
 use inspect::table;
@@ -14,6 +14,20 @@ use std::path::Path;
 const LABELS: [&str; 13] = [
     "commit", "sha", "revision", "hash", "change", "release", "version", "tag", "build", "date",
     "label", "name", "image",
+];
+
+/// The most names that are counted as being at several places.
+const MOST_AGAIN: usize = 100;
+
+/// Columns that say when a row was, the best first.
+const DATES: [&str; 7] = [
+    "date",
+    "time",
+    "timestamp",
+    "datetime",
+    "commit date",
+    "commit_date",
+    "committed",
 ];
 
 /// Columns that are of the environment, and what these are called.
@@ -42,8 +56,8 @@ pub struct Read {
 /// # Errors
 /// The input cannot be read.
 pub fn read(input: &Path, machine: Option<&str>, say: &Say) -> Result<Read> {
-    // A store is a folder, which standard input cannot be.
-    match table::is_one(input) || input == Path::new("-") {
+    // A store is a folder, which a file and standard input cannot be.
+    match input.is_file() || input == Path::new(STDIN) {
         true => of_table(input, say),
         false => of_store(input, machine),
     }
@@ -61,7 +75,7 @@ fn of_table(path: &Path, say: &Say) -> Result<Read> {
         .iter()
         .filter_map(|(column, field)| Some((*field, place(column)?)))
         .collect();
-    let date = place("date").or_else(|| place("time"));
+    let date = DATES.iter().find_map(|d| place(d));
     let mut used: Vec<usize> = fields.iter().map(|f| f.1).collect();
     used.extend(label.into_iter().chain(date));
     let used: Vec<&str> = used
@@ -79,25 +93,56 @@ fn of_table(path: &Path, say: &Say) -> Result<Read> {
             times: of_row(&read, row),
         }
     };
+    let mut entries: Vec<HistoryEntry> = read.rows.iter().enumerate().map(entry).collect();
     let dates = read
         .rows
         .iter()
         .filter_map(|r| At::parse(&text(r, date?)).ok());
     let dates: Vec<At> = dates.collect();
     let back = dates.windows(2).filter(|w| w[1] < w[0]).count();
+    let forth = dates.windows(2).filter(|w| w[1] > w[0]).count();
     let mut notes = Vec::new();
-    if back > 0 {
+    if back > 0 && forth == 0 && dates.len() == entries.len() {
+        entries.reverse();
+        notes.push("the newest row is the first: rows are read from the last one up".to_owned());
+    } else if back > 0 {
         notes.push(format!(
             "dated before the row above: {}; rows are read in the order of the file",
             counted(back, "row")
         ));
     }
+    notes.extend(apart(&entries));
     Ok(Read {
-        entries: read.rows.iter().enumerate().map(entry).collect(),
+        entries,
         clock: None,
         accepted: Vec::new(),
         notes,
     })
+}
+
+/// Entries with the same label that others part: each place counts for itself.
+fn apart(entries: &[HistoryEntry]) -> Option<String> {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut again: Vec<&str> = Vec::new();
+    for (at, entry) in entries.iter().enumerate() {
+        let label = entry.label.as_str();
+        if let Some(before) = seen.insert(label, at)
+            && before + 1 != at
+            && !again.contains(&label)
+            && again.len() < MOST_AGAIN
+        {
+            again.push(label);
+        }
+    }
+    let first = again.first()?;
+    let count = match again.len() {
+        MOST_AGAIN => format!("at least {}", counted(MOST_AGAIN, "name")),
+        n => counted(n, "name"),
+    };
+    Some(format!(
+        "at several places of the history: {count}, such as {first}; only neighbors with one name \
+         count as boots of one commit"
+    ))
 }
 
 fn of_row(table: &Table, row: &::history::Row) -> EntryTimes {
@@ -183,8 +228,10 @@ fn of_store(input: &Path, machine: Option<&str>) -> Result<Read> {
     }
     let accepted = accepted.into_iter().filter(|(_, (is, _))| *is);
     let clock = newest.clock.as_deref();
+    let entries: Vec<HistoryEntry> = used.into_iter().map(of_entry).collect();
+    notes.extend(apart(&entries));
     Ok(Read {
-        entries: used.into_iter().map(of_entry).collect(),
+        entries,
         clock: ClockKind::ALL
             .into_iter()
             .find(|k| Some(k.as_str()) == clock),
@@ -209,20 +256,25 @@ fn of_entry(entry: &Entry) -> HistoryEntry {
         ("machine", &environment.machine),
         ("config", &environment.config),
     ];
-    let mut times: EntryTimes = Vec::with_capacity(entry.times.len() + 1);
-    if let Some(light) = &entry.first_light {
-        times.push((TimeKind::FirstLight, light.mark.clone(), Nanos(light.ns)));
-    }
-    let known = entry.times.iter();
-    times.extend(known.filter_map(|t| Some((kind(&t.0, &t.1)?, t.1.clone(), Nanos(t.2)))));
     HistoryEntry {
         label: entry.label(),
         environment: fields
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.clone()?)))
             .collect(),
-        times,
+        times: times(entry),
     }
+}
+
+/// The times of an entry, without those of kinds that a later version may know.
+pub(crate) fn times(entry: &Entry) -> EntryTimes {
+    let mut times: EntryTimes = Vec::with_capacity(entry.times.len() + 1);
+    if let Some(light) = &entry.first_light {
+        times.push((TimeKind::FirstLight, light.mark.clone(), Nanos(light.ns)));
+    }
+    let known = entry.times.iter();
+    times.extend(known.filter_map(|t| Some((kind(&t.0, &t.1)?, t.1.clone(), Nanos(t.2)))));
+    times
 }
 
 /// The kind of a time by its word; `None` for one that a later version may know.

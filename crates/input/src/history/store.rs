@@ -63,6 +63,9 @@ pub fn is_one(path: &Path) -> Result<bool> {
 /// # Errors
 /// There is no store, or its folders cannot be read. Damaged files are notes.
 pub fn read(path: &Path) -> Result<Store> {
+    if !path.exists() {
+        refuse!("{}: no such file or folder", path.display());
+    }
     if !is_one(path)? {
         refuse!(
             "{}: is no history, because it has no {HEAD_FILE}; `firstlight history add` makes one",
@@ -120,6 +123,18 @@ pub fn read(path: &Path) -> Result<Store> {
     Ok(store)
 }
 
+/// The files of the entries of the store at `path`, in the order of their names.
+///
+/// # Errors
+/// There is something else, or its folders cannot be read.
+pub fn entries(path: &Path) -> Result<Vec<PathBuf>> {
+    is_one(path)?;
+    let mut files = Vec::new();
+    listed(&path.join(ENTRIES), 1, &mut files, &mut 0)?;
+    files.sort();
+    Ok(files)
+}
+
 /// The entries below `folder`, and how many other files there are.
 fn listed(
     folder: &Path,
@@ -149,7 +164,8 @@ fn listed(
     Ok(())
 }
 
-fn of_file(path: &Path) -> Result<Content> {
+/// What a file of a store holds.
+pub(crate) fn of_file(path: &Path) -> Result<Content> {
     let shown = path.display();
     let file = File::open(path).on(|| format!("{shown}: cannot be opened"))?;
     let mut bytes = Vec::new();

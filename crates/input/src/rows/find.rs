@@ -5,6 +5,8 @@ use super::format::{self, Format, Judge};
 use super::unit::{Give, Unit};
 use crate::error::{On, Result};
 use crate::folder::MOST_FILES;
+use crate::history::store;
+use ::history::HEAD_FILE;
 use agent::capture;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -50,6 +52,16 @@ fn below(path: &Path, depth: usize, give: &mut Give<'_>) -> Result<()> {
     }
     if path.join(capture::MANIFEST).is_file() {
         return give(Unit::of_path(path.to_owned()));
+    }
+    if path.join(HEAD_FILE).is_file() {
+        let store = path.to_owned();
+        let unit = |path| Unit::Entry {
+            store: store.clone(),
+            path,
+        };
+        return store::entries(path)?
+            .into_iter()
+            .try_for_each(|path| give(unit(path)));
     }
     let bad = |reason: String| Unit::Bad {
         name: path.display().to_string(),

@@ -7,9 +7,12 @@ use super::unit::{Member, Unit};
 use crate::Input;
 use crate::Reading;
 use crate::error::{On, Result, refuse};
+use crate::history::store::of_file;
+use crate::history::times;
 use crate::open::{read_named_within, read_within};
-use analysis::FleetRow;
-use analysis::FleetSource;
+use ::history::{At, Content};
+use analysis::{FleetRow, FleetSource, FleetTimes};
+use record::ClockKind;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::io::Read;
@@ -42,6 +45,7 @@ fn read(unit: Unit, reading: &Reading, source: &mut FleetSource) -> Result<Fleet
             source.source = name;
             refuse!("{reason}");
         }
+        Unit::Entry { store, path } => return of_entry(&store, &path, source),
         Unit::Paths {
             name,
             paths,
@@ -81,6 +85,36 @@ fn read(unit: Unit, reading: &Reading, source: &mut FleetSource) -> Result<Fleet
         row.doubts.insert("files_left_out".to_owned(), left_out);
     }
     Ok(row)
+}
+
+/// The row of an entry of a history, which is called `STORE/LABEL/NAME`: so a pattern of names
+/// gives a release.
+fn of_entry(store: &Path, path: &Path, source: &mut FleetSource) -> Result<FleetRow> {
+    source.source = path.display().to_string();
+    source.boot_id = of_files(&[path.to_owned()]);
+    source.bytes = std::fs::metadata(path).map_or(0, |m| m.len());
+    let Content::Entry(entry) = of_file(path)? else {
+        refuse!("{}: is no boot but a remark of a history", path.display());
+    };
+    let name = path.file_name().unwrap_or_default();
+    let named = store.join(entry.label()).join(name);
+    source.source = named.display().to_string();
+    let at = match entry.at {
+        Some(At::Date(seconds)) => seconds.checked_mul(1_000_000_000),
+        _ => None,
+    };
+    source.written = at;
+    let known = ClockKind::ALL.into_iter();
+    let clock = entry.clock.as_deref();
+    let environment = &entry.environment;
+    Ok(FleetRow::of_times(&FleetTimes {
+        at,
+        machine: environment.machine.clone(),
+        kernel: environment.kernel.clone(),
+        clock: known.into_iter().find(|k| Some(k.as_str()) == clock),
+        zero: entry.zero.clone().unwrap_or_default(),
+        times: times(&entry),
+    }))
 }
 
 /// The inputs that members of an archive are; the id of those that cannot be read.

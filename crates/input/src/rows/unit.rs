@@ -22,6 +22,13 @@ pub enum Unit {
         /// Its files.
         members: Vec<Member>,
     },
+    /// An entry of a history.
+    Entry {
+        /// The folder of the history.
+        store: PathBuf,
+        /// The file of the entry.
+        path: PathBuf,
+    },
     /// An input that holds no boot, and why.
     Bad {
         /// What to call it.

@@ -245,10 +245,11 @@ pub fn of_history(h: &History, input: &str) -> Report {
         let last = h.changes.iter().rfind(of_this);
         let failed = regressed.is_some_and(|c| c.item == r.item);
         let (outcome, summary) = match (last, &h.verdict) {
-            (Some(c), _) if failed => (Outcome::Failed, slower(c)),
+            (Some(c), _) if failed => (Outcome::Failed, moved(c, "slower")),
             (_, HistoryVerdict::CannotTell(why)) => {
                 (Outcome::CannotTell, format!("{}: {why}", r.item))
             }
+            (Some(c), _) if c.change < Nanos::ZERO => (Outcome::Passed, moved(c, "faster")),
             (Some(c), _) => (
                 Outcome::Passed,
                 format!(
@@ -271,10 +272,10 @@ pub fn of_history(h: &History, input: &str) -> Report {
             details.extend(c.environment.iter().map(|e| format!("changed there: {e}")));
             details.extend(c.accepted.iter().map(|why| format!("accepted: {why}")));
         }
-        details.push(format!(
-            "a step of {} is visible within 10 entries",
-            r.visible
-        ));
+        details.push(match r.visible {
+            Some(visible) => format!("a step of {visible} is visible within 10 entries"),
+            None => format!("with {} no step is visible", counted(r.entries, "entry")),
+        });
         details.push(format!("firstlight history show {input} -o trend.html"));
         checks.push(Check {
             id: plain(&r.item),
@@ -335,13 +336,13 @@ pub fn of_history(h: &History, input: &str) -> Report {
     }
 }
 
-fn slower(c: &HistoryChange) -> String {
+fn moved(c: &HistoryChange, how: &str) -> String {
     let part = match percent(c.change, c.medians.0) {
         part if part.is_empty() => part,
         part => format!(" ({part})"),
     };
     format!(
-        "{} is slower since {}: {}{part}, {} -> {}",
+        "{} is {how} since {}: {}{part}, {} -> {}",
         c.item,
         c.label,
         signed(c.change),

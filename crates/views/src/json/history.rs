@@ -115,8 +115,8 @@ pub struct HistoryResolution {
     pub median_ns: i64,
     /// Their standard deviation, estimated from the median absolute deviation.
     pub scatter_ns: i64,
-    /// Smallest step that is found within ten entries in 90 % of cases.
-    pub visible_ns: i64,
+    /// Smallest step that is found within ten entries in 90 % of cases; null with fewer in all.
+    pub visible_ns: Option<i64>,
 }
 
 /// A slow drift.
@@ -165,7 +165,7 @@ pub fn history(h: &analysis::History, notes: &[String]) -> History {
         entries: r.entries,
         median_ns: r.level.get(),
         scatter_ns: r.scatter.get(),
-        visible_ns: r.visible.get(),
+        visible_ns: r.visible.map(Nanos::get),
     };
     History {
         schema: History::SCHEMA,

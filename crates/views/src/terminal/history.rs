@@ -1,17 +1,24 @@
 //! A history of boots: where its times changed.
 
 use super::lab::chance;
-use super::layout::{Ansi, BAD, BOLD, DIM, GOOD, Screen, WARN};
+use super::layout::{Ansi, BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN};
 use super::style::Style;
 use super::table::{Column, Table, cell};
 use crate::words::{self, counted, percent, signed};
-use analysis::{Differing, History, HistoryChange, HistoryVerdict};
+use analysis::{Differing, FEWEST, History, HistoryChange, HistoryVerdict};
+use record::Nanos;
 
 /// Where the lines below a verdict begin.
 const INDENT: usize = 8;
 
 /// The most change points that are listed: the newest.
 const CHANGES: usize = 12;
+
+/// How many judged times have a line of their own.
+const JUDGED: usize = 5;
+
+/// From so many entries on a gate can compare some with others.
+const FOR_A_GATE: usize = 5;
 
 /// How many items explain a change.
 const ITEMS: usize = 5;
@@ -23,6 +30,9 @@ pub fn history(h: &History, input: &str, notes: &[String], style: &Style) -> Str
     let mut screen = Screen::new(style);
     verdict(&mut screen, h, input);
     explained(&mut screen, h);
+    if let HistoryVerdict::CannotTell(_) = h.verdict {
+        next(&mut screen, h, input);
+    }
     changes(&mut screen, h);
     for g in &h.groups {
         screen.heading("Two groups of boots", &g.item);
@@ -61,30 +71,47 @@ pub fn history(h: &History, input: &str, notes: &[String], style: &Style) -> Str
 }
 
 fn verdict(screen: &mut Screen, h: &History, input: &str) {
-    let last = |h: &History| {
-        let judged = h.changes.iter().rfind(|c| c.is_judged);
-        judged.map_or("no change point".to_owned(), |c| {
-            format!("last change point: {}, {}", c.label, moved(c))
-        })
-    };
-    let (ansi, word, text): (Ansi, &str, String) = match &h.verdict {
-        HistoryVerdict::Regressed(at) => {
-            let text = h.changes.get(*at).map_or(String::new(), |c| {
-                format!("{}  {} since {}", c.item, moved(c), c.label)
-            });
+    let judged = h.changes.iter().rfind(|c| c.is_judged);
+    let (ansi, word, text): (Ansi, &str, String) = match (&h.verdict, judged) {
+        (HistoryVerdict::Regressed(at), _) => {
+            let text = h.changes.get(*at).map_or(String::new(), since);
             (BAD, "slower", text)
         }
-        HistoryVerdict::Fine => (GOOD, "fine", last(h)),
-        HistoryVerdict::CannotTell(why) => (WARN, "cannot tell", why.clone()),
+        (HistoryVerdict::Fine, Some(c)) if c.change < Nanos::ZERO => (GOOD, "faster", since(c)),
+        (HistoryVerdict::Fine, Some(c)) => {
+            (GOOD, "fine", format!("last change point: {}", since(c)))
+        }
+        (HistoryVerdict::Fine, None) => (GOOD, "fine", "no change point".to_owned()),
+        (HistoryVerdict::CannotTell(why), _) => (WARN, "cannot tell", why.clone()),
     };
     let entries = counted(h.labels.len(), "entry");
     let line = format!("{}  {text}", screen.paint(ansi, word));
     screen.line(&line);
     screen.wrapped("", INDENT, DIM, &entries);
-    let HistoryVerdict::Regressed(at) = h.verdict else {
-        return;
-    };
-    let Some(c) = h.changes.get(at) else { return };
+    match (&h.verdict, judged) {
+        (HistoryVerdict::Regressed(at), _) => {
+            if let Some(c) = h.changes.get(*at) {
+                sure(screen, h, c, input);
+                let text = format!(
+                    "accept it: firstlight history annotate {input} --entry {} --accept REASON",
+                    c.label
+                );
+                screen.wrapped("", INDENT, DIM, &text);
+            }
+        }
+        (HistoryVerdict::Fine, Some(c)) => sure(screen, h, c, input),
+        (HistoryVerdict::Fine, None) => {}
+        (HistoryVerdict::CannotTell(_), _) => {}
+    }
+}
+
+/// `first_light  +210.0 ms (+4.10 %) since 4f1c2d9`.
+fn since(c: &HistoryChange) -> String {
+    format!("{}  {} since {}", c.item, moved(c), c.label)
+}
+
+/// How sure a change is, where it is, what changed there, and how to see it.
+fn sure(screen: &mut Screen, h: &History, c: &HistoryChange, input: &str) {
     let text = format!(
         "{} -> {}, 95 % confidence interval {} to {}, {}",
         c.medians.0,
@@ -103,39 +130,83 @@ fn verdict(screen: &mut Screen, h: &History, input: &str) {
         );
         screen.wrapped("", INDENT, DIM, &text);
     }
+    if let Some(why) = &c.accepted {
+        screen.wrapped("", INDENT, DIM, &format!("accepted: {why}"));
+    }
     for field in &c.environment {
         screen.wrapped("", INDENT, WARN, &format!("changed there: {field}"));
     }
     let text = format!("look at it: firstlight history show {input} -o trend.html");
     screen.wrapped("", INDENT, DIM, &text);
-    let text = format!(
-        "accept it: firstlight history annotate {input} --entry {} --accept REASON",
-        c.label
-    );
-    screen.wrapped("", INDENT, DIM, &text);
+}
+
+/// What to do next with a history that is too short.
+fn next(screen: &mut Screen, h: &History, input: &str) {
+    let judged = h.resolution.iter().max_by_key(|r| r.entries);
+    let entries = judged.map_or(0, |r| r.entries);
+    if entries >= FEWEST || (entries == 0 && !h.labels.is_empty()) {
+        return;
+    }
+    let more = FEWEST - entries;
+    let is_table = input.ends_with(".csv") || input.ends_with(".tsv") || input == "-";
+    let text = match (is_table, entries) {
+        (true, _) => format!("add {more} more rows, one for each commit or boot"),
+        (false, 0) => {
+            format!("add the first boot: firstlight history add {input} BOOT --commit ID")
+        }
+        (false, _) => format!("add {more} more: firstlight history add {input} BOOT --commit ID"),
+    };
+    screen.wrapped("", INDENT, PLAIN, &text);
+    let name = match judged {
+        Some(r) if r.item != "first_light" => r.item.as_str(),
+        _ => "first-light",
+    };
+    let text =
+        format!("a limit needs no history: firstlight gate --against BOOT --budget {name}=TIME");
+    screen.wrapped("", INDENT, PLAIN, &text);
+    if entries >= FOR_A_GATE {
+        let text = "boots before and after a change can be compared at once, five of each: \
+                    firstlight gate OLD... --against NEW...";
+        screen.wrapped("", INDENT, PLAIN, text);
+    }
 }
 
 /// What can be seen, on which clock, and by which items the last change is explained.
 fn explained(screen: &mut Screen, h: &History) {
-    for r in &h.resolution {
-        let text = format!(
-            "{}: {} since the last change point, median {}, scatter {}; a step of {} is visible \
-             within 10 entries, and half of that with four boots an entry",
-            r.item,
-            counted(r.entries, "entry"),
-            r.level,
-            r.scatter,
-            r.visible
-        );
+    for r in h.resolution.iter().take(JUDGED) {
+        let text = match (r.visible, r.entries) {
+            (Some(visible), entries) => format!(
+                "{}: {} since the last change point, median {}, scatter {}; a step of {visible} \
+                 is visible within 10 entries, and half of that with four boots an entry",
+                r.item,
+                counted(entries, "entry"),
+                r.level,
+                r.scatter,
+            ),
+            (None, 1) => format!("{}: {} in its only entry", r.item, r.level),
+            (None, entries) => format!(
+                "{}: median {} of {}, scatter {}; no step is visible with so few",
+                r.item,
+                r.level,
+                counted(entries, "entry"),
+                r.scatter,
+            ),
+        };
+        screen.wrapped("", INDENT, DIM, &text);
+    }
+    if let Some(more) = h.resolution.len().checked_sub(JUDGED).filter(|m| *m > 0) {
+        let text = format!("{} more; --json has all of them", counted(more, "time"));
         screen.wrapped("", INDENT, DIM, &text);
     }
     if let Some(clock) = h.clock {
         screen.wrapped("", INDENT, DIM, words::clock(clock));
     }
-    let HistoryVerdict::Regressed(at) = h.verdict else {
-        return;
+    let last = match h.verdict {
+        HistoryVerdict::Regressed(at) => h.changes.get(at),
+        HistoryVerdict::Fine => h.changes.iter().rfind(|c| c.is_judged),
+        HistoryVerdict::CannotTell(_) => None,
     };
-    if let Some(c) = h.changes.get(at).filter(|c| !c.items.is_empty()) {
+    if let Some(c) = last.filter(|c| !c.items.is_empty()) {
         screen.heading("Items that changed with it", "");
         items(screen, &c.items, ["before", "after"]);
     }
@@ -189,7 +260,7 @@ fn changes(screen: &mut Screen, h: &History) {
         Column::text(""),
     ]);
     for c in h.changes.iter().skip(total.saturating_sub(CHANGES)) {
-        let ansi = match c.change > record::Nanos::ZERO {
+        let ansi = match c.change > Nanos::ZERO {
             _ if !c.is_judged || c.accepted.is_some() => DIM,
             true => BAD,
             false => GOOD,

@@ -17,6 +17,7 @@ pub fn run(args: &Gate, out: &mut Out) -> Result<()> {
         against,
         reading,
     } = &args.compared;
+    input::read_once(&[base, against])?;
     let after = input::boots(against, reading)?;
     // Without base boots, budgets are all that can be judged.
     let only_budgets = base.is_empty() && !args.budgets.is_empty();

@@ -9,6 +9,7 @@ use anyhow::Result;
 use args::Boots;
 
 pub fn run(args: &Boots, out: &mut Out) -> Result<()> {
+    input::read_once(&[&args.base, &args.against])?;
     let base = input::boots(&args.base, &args.reading)?;
     let against = match args.against.is_empty() {
         true => None,
