@@ -254,7 +254,7 @@ fn time(text: &str, unit: Option<f64>, number: Number) -> Result<Option<i64>, Ta
     let ns = match (with_units(text, number), number.of(text), unit) {
         (Some(ns), ..) => ns,
         // Zero is zero in every unit.
-        (None, Some(n), None) if n == 0.0 => 0.0,
+        (None, Some(0.0), None) => 0.0,
         (None, Some(n), Some(unit)) => n * unit,
         (None, Some(_), None) => {
             return wrong(format!(
