@@ -160,6 +160,9 @@ struct Main {
 /// A part of a unit's start is told from here on.
 const LEAST_PART_NS: i64 = 10_000_000;
 
+/// Parts are told if all but the main process are at least this part of a start.
+const LEAST_PART: i64 = 10;
+
 impl Main {
     /// The parts of a start from `start` to `end`: what goes before the main process
     /// (`ExecCondition=`, `ExecStartPre=`), the process itself, and what comes after it
@@ -180,8 +183,11 @@ impl Main {
             ("after ExecStart", behind, end),
         ];
         let is_long = |p: &(&str, i64, i64)| p.2.saturating_sub(p.1) >= LEAST_PART_NS;
-        let [before, _, after] = &parts;
-        if self.programs > 1 || !(is_long(before) || is_long(after)) {
+        // A process that is nearly all of the start would stand there twice.
+        let process = behind.saturating_sub(started);
+        let whole = end.saturating_sub(start);
+        let nearly_all = process >= whole.saturating_sub(whole / LEAST_PART);
+        if self.programs > 1 || nearly_all {
             return Vec::new();
         }
         parts.into_iter().filter(is_long).collect()
