@@ -64,6 +64,14 @@ def test_each_listed_boot_has_its_items_and_its_page(page: Path) -> None:
         assert "Firstlight" in (page.parent / boot["page"]).read_text()
 
 
+def test_the_page_names_no_folder_of_who_made_it(page: Path, stored: Path) -> None:
+    text = page.read_text()
+    assert str(stored.parent) not in text
+    data = _data(page)
+    assert data["store"] == f"{stored.parent.name}/{stored.name}"
+    assert all(len(Path(boot["source"]).parts) == 2 for boot in data["boots"])
+
+
 def test_the_page_allows_only_its_own_script_and_style(page: Path) -> None:
     text = page.read_text()
     assert not re.search(r'(?:src|href)=["\']?(?:https?:)?//', text)

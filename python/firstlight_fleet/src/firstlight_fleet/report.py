@@ -60,7 +60,7 @@ def gather(engine: Engine, where: str) -> dict[str, Any]:
     )
     return {
         "schema": "firstlight.fleet.report/1",
-        "store": where,
+        "store": _shown(where),
         "made": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "counts": counts,
         "left_out_releases": len(known) - len(newest),
@@ -162,8 +162,15 @@ def pages_of_boots(data: dict[str, Any], out: Path) -> int:
     return made
 
 
+def _shown(path: str) -> str:
+    """The end of a path: a page that is sent says nothing of the folders of who made it."""
+    return path if "://" in path else "/".join(Path(path).parts[-2:]).lstrip("/")
+
+
 def page(data: dict[str, Any]) -> str:
     """The page: one file that loads nothing from elsewhere."""
+    boots = [{**boot, "source": _shown(boot["source"] or "") or None} for boot in data["boots"]]
+    data = {**data, "boots": boots}
 
     def part(name: str) -> str:
         return resources.files(__package__).joinpath(f"page/{name}").read_text("utf-8").strip()
