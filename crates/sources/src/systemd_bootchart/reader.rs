@@ -270,7 +270,7 @@ impl Reader {
         });
         match again {
             Some(known) => {
-                known.last_seen = process.last_seen;
+                known.last_seen = process.last_seen.max(known.first_seen);
                 known.user = known.user.max(process.user);
             }
             None => self.processes.push(process),
