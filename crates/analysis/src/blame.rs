@@ -5,7 +5,7 @@ use crate::place::Place;
 use crate::processes;
 pub use crate::row::{BlameKind, BlameRow};
 use crate::spans;
-use crate::unpacking::{self, Unpacking, unpacking};
+use crate::unpacking::{self, unpacking};
 use record::{Record, Span};
 use std::cmp::Ordering;
 
@@ -40,8 +40,9 @@ pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top
     }
     let spans = spans::distinct(record);
     let of_kind = |s: &&Span| kind.is_none_or(|k| k == BlameKind::from(s.kind));
-    let unpacking = unpacking(record).filter(|u| !u.within_call);
-    let unpacking = unpacking.filter(|_| kind.is_none_or(|k| k == BlameKind::Stage));
+    let has_stages = kind.is_none_or(|k| k == BlameKind::Stage);
+    let unpacking = has_stages.then(|| unpacking(record)).flatten();
+    let unpacking = unpacking.filter(|u| !u.within_call);
     let (longest, mut total_rows) = first(spans.iter().filter(of_kind), top, |a, b| {
         b.duration()
             .cmp(&a.duration())
@@ -69,32 +70,16 @@ pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top
     let mut rows: Vec<BlameRow> = longest.into_iter().map(row).collect();
     if let Some(unpacking) = unpacking {
         total_rows += 1;
-        let row = stage(unpacking::NAME, &unpacking, record);
-        let at = rows.partition_point(|r| r.wall.or(r.reported) >= row.wall);
+        let (name, place) = (unpacking::NAME.to_owned(), unpacking.place(record));
+        let times = (unpacking.start, unpacking.end);
+        let row = BlameRow::between(BlameKind::Stage, name, times, place);
+        let at = rows.partition_point(|r| r.duration() >= row.wall);
         rows.insert(at, row);
         if top > 0 {
             rows.truncate(top);
         }
     }
     Blame { rows, total_rows }
-}
-
-/// A stage that lines of the kernel's log tell of.
-fn stage(name: &str, unpacking: &Unpacking, record: &Record) -> BlameRow {
-    BlameRow {
-        kind: BlameKind::Stage,
-        name: name.to_owned(),
-        start: Some(unpacking.start),
-        end: Some(unpacking.end),
-        wall: Some(unpacking.end - unpacking.start),
-        reported: None,
-        doubt: None,
-        outcome: None,
-        pid: None,
-        parent: None,
-        cpu: None,
-        origin: unpacking.place(record),
-    }
 }
 
 /// The first `top` of `items` in this order (all, if `top` is 0), sorted, equal
@@ -139,19 +124,8 @@ fn of_processes(record: &Record, top: usize) -> Blame {
 }
 
 fn of_phases(phases: &Phases, top: usize) -> Blame {
-    let row = |name: String, start, end, origin: &Place| BlameRow {
-        kind: BlameKind::Phase,
-        name,
-        start: Some(start),
-        end: Some(end),
-        wall: Some(end - start),
-        reported: None,
-        doubt: None,
-        outcome: None,
-        pid: None,
-        parent: None,
-        cpu: None,
-        origin: origin.clone(),
+    let row = |name: String, start, end, origin: &Place| {
+        BlameRow::between(BlameKind::Phase, name, (start, end), origin.clone())
     };
     let mut rows: Vec<BlameRow> = Vec::new();
     for p in &phases.phases {

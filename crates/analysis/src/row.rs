@@ -100,6 +100,29 @@ pub struct BlameRow {
 }
 
 impl BlameRow {
+    /// A row of which nothing but its begin and its end is known.
+    pub(crate) fn between(
+        kind: BlameKind,
+        name: String,
+        (start, end): (Nanos, Nanos),
+        origin: Place,
+    ) -> Self {
+        Self {
+            kind,
+            name,
+            start: Some(start),
+            end: Some(end),
+            wall: Some(end - start),
+            reported: None,
+            doubt: None,
+            outcome: None,
+            pid: None,
+            parent: None,
+            cpu: None,
+            origin,
+        }
+    }
+
     /// The best duration there is: the stamps', else the reported one.
     #[must_use]
     pub fn duration(&self) -> Option<Nanos> {

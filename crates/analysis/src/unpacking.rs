@@ -8,14 +8,14 @@ pub(crate) const NAME: &str = "initramfs unpacking";
 
 /// How the lines begin that stand before it and behind it (`init/initramfs.c`); before 5.5
 /// another one stood before it.
-const BEGINS: [&str; 2] = [
+pub(crate) const BEGINS: [&str; 2] = [
     "Trying to unpack rootfs image as initramfs",
     "Unpacking initramfs...",
 ];
-const ENDS: &str = "Freeing initrd memory";
+pub(crate) const ENDS: &str = "Freeing initrd memory";
 
 /// The initcall that does it itself before 5.13, and begins it since.
-const CALL: &str = "populate_rootfs";
+pub(crate) const CALL: &str = "populate_rootfs";
 
 /// The unpacking of an initramfs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,6 @@ mod common;
 use board_bench::{Bench, counted};
 use serde_json::Value;
 use std::fs;
-use std::process::Stdio;
 
 const SHORT: &str = "warm_up = 0\nscatter_rounds = 0\nensemble = 2\n\
     cmdline = [\"console=ttyS0\", \"root=/dev/mmcblk0p2\", \"rw\"]\n";
@@ -203,12 +202,7 @@ fn a_run_that_is_killed_leaves_what_restores_the_board() {
         return;
     };
     let experiment = bench.write_experiment(SHORT, LATER);
-    let mut child = bench
-        .command(&experiment, &[])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = bench.spawn(&experiment);
     bench.wait("a deployment", || {
         bench.card().contains("firstlight.nonce=")
     });
@@ -340,12 +334,7 @@ fn programs_that_hold_devices_end_with_a_killed_run() {
         );
     fs::write(bench.path("bench.toml"), text).unwrap();
     let experiment = bench.write_experiment(SHORT, "");
-    let mut child = bench
-        .command(&experiment, &[])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = bench.spawn(&experiment);
     let process = |name: &str| -> Option<String> {
         let number = fs::read_to_string(bench.path(name)).ok()?;
         Some(format!("/proc/{}", number.trim())).filter(|p| p != "/proc/")

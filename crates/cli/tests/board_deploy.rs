@@ -138,12 +138,7 @@ fn check_variant(bench: &Bench, way: &Way<'_>, later: &str) {
     // Killed while a variant is on the board.
     fs::remove_dir_all(bench.path("out")).unwrap();
     let boots = bench.boots().len();
-    let mut child = bench
-        .command(&experiment, &[])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = bench.spawn(&experiment);
     bench.wait("a boot", || bench.boots().len() > boots);
     child.kill().unwrap();
     child.wait().unwrap();

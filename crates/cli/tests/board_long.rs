@@ -38,12 +38,7 @@ fn forty_faults_and_kills_leave_a_table_without_errors() {
     // Death comes after another number of boots each time.
     for patience in [3, 1, 7, 2, 11] {
         let before = bench.boots().len();
-        let mut child = bench
-            .command(&experiment, &[])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = bench.spawn(&experiment);
         bench.wait("some boots", || {
             bench.boots().len() >= before + patience || child.try_wait().unwrap().is_some()
         });
@@ -350,12 +345,7 @@ fn a_place_of_labgrid_is_held_once_and_released_on_every_end() {
     assert_eq!(bench.boots(), Vec::<String>::new());
 
     // Killed in the middle: the place is released, since the pipe is closed.
-    let mut child = bench
-        .command(&experiment, &[])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = bench.spawn(&experiment);
     bench.wait("a boot", || !bench.boots().is_empty());
     assert!(labgrid.is_acquired());
     child.kill().unwrap();

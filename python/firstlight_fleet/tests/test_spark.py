@@ -109,15 +109,18 @@ def _rounded(rows: list[dict]) -> list[dict]:
     ]
 
 
-def test_every_question_gives_the_same_rows_on_spark(
-    master: str, stored: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(autouse=True)
+def jars(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The jars of delta-spark, so that Spark fetches nothing."""
+    found = ",".join(str(jar) for jar in sorted(Path(JARS).glob("*.jar")))
+    monkeypatch.setenv("FIRSTLIGHT_DELTA_JARS", found)
+
+
+def test_every_question_gives_the_same_rows_on_spark(master: str, stored: Path) -> None:
     from firstlight_fleet.engine import Duck
     from firstlight_fleet.spark import Spark
     from firstlight_fleet.store import open_store
 
-    jars = ",".join(str(jar) for jar in sorted(Path(JARS).glob("*.jar")))
-    monkeypatch.setenv("FIRSTLIGHT_DELTA_JARS", jars)
     here, spark = Duck(open_store(str(stored))), Spark(master, str(stored))
     try:
         assert spark.session.sparkContext.master == master
@@ -141,8 +144,6 @@ def test_executors_read_boots(
 ) -> None:
     from firstlight_fleet import pieces
 
-    jars = ",".join(str(jar) for jar in sorted(Path(JARS).glob("*.jar")))
-    monkeypatch.setenv("FIRSTLIGHT_DELTA_JARS", jars)
     # More pieces than workers.
     monkeypatch.setattr(pieces, "PIECE_FILES", 50)
     labels = logs.label_map(tmp_path / "map.csv")

@@ -8,6 +8,7 @@ use super::probes::count;
 use super::text::initramfs as text;
 use super::view::{Line, View};
 use crate::system::{ImageFact, ImageKind};
+use crate::unpacking::{BEGINS, CALL, ENDS};
 use record::{Nanos, Origin};
 
 /// An initramfs that is unpacked faster is not worth a word.
@@ -15,13 +16,10 @@ const SHORT_UNPACKING: Nanos = Nanos::from_millis(20);
 
 /// How long the initramfs took to unpack, and the lines that say so.
 pub(super) fn unpacked<'a>(view: &'a View<'_>) -> Option<(Nanos, Line<'a>, Option<Line<'a>>)> {
-    let begin = view
-        .said("Trying to unpack rootfs image as initramfs")
-        .chain(view.said("Unpacking initramfs..."))
-        .next()?;
+    let begin = BEGINS.iter().find_map(|words| view.said(words).next())?;
     let from = begin.message.at?;
-    let end = view.said("Freeing initrd memory").next();
-    let calls = view.initcalls(|f| f == "populate_rootfs");
+    let end = view.said(ENDS).next();
+    let calls = view.initcalls(|f| f == CALL);
     let of_call = calls.first().map(|(_, time, _)| *time);
     let of_lines = end.and_then(|e| Some(e.message.at? - from));
     let time = match (of_call, of_lines) {

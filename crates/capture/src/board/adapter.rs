@@ -111,10 +111,11 @@ pub trait Adapter: Send {
     /// way to.
     fn recover(&mut self, what: &Deployment) -> Result<bool, BoardError>;
 
-    /// What a command of the board's file prints after first light, with what was deployed in
-    /// its environment.
+    /// What a command of the board's file, which has it as `key`, prints after first light, with
+    /// what was deployed in its environment.
     fn evidence(
         &mut self,
+        key: &'static str,
         command: &str,
         limit: Duration,
         what: &Deployment,

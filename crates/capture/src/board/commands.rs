@@ -163,15 +163,11 @@ impl Adapter for Commands {
 
     fn evidence(
         &mut self,
+        key: &'static str,
         command: &str,
         limit: Duration,
         what: &Deployment,
     ) -> Result<Vec<u8>, BoardError> {
-        let is_state = self.board.state.as_ref().is_some_and(|s| s.run == command);
-        let key = match is_state {
-            true => "state.command",
-            false => "proof.command",
-        };
         let done = self.run(key, command, &self.envs(what), limit)?;
         Ok(done.output)
     }

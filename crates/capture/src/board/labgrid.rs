@@ -198,11 +198,12 @@ impl Adapter for Labgrid {
 
     fn evidence(
         &mut self,
+        key: &'static str,
         command: &str,
         limit: Duration,
         what: &Deployment,
     ) -> Result<Vec<u8>, BoardError> {
-        self.commands.evidence(command, limit, what)
+        self.commands.evidence(key, command, limit, what)
     }
 }
 

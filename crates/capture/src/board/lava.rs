@@ -177,6 +177,7 @@ impl Adapter for Lava {
 
     fn evidence(
         &mut self,
+        _key: &'static str,
         _command: &str,
         _limit: Duration,
         _what: &Deployment,

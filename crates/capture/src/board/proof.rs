@@ -53,7 +53,7 @@ pub fn prove(
             pattern,
             limit,
         } => {
-            let evidence = adapter.evidence(run, *limit, what)?;
+            let evidence = adapter.evidence("proof.command", run, *limit, what)?;
             let (seen, expected) = match pattern {
                 Some(pattern) => {
                     let expected = expected(pattern, what);

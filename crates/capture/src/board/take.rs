@@ -12,8 +12,7 @@ use agent::capture::write_tar;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Files of a capture: what is known of the boot from outside, what the proof command printed,
-/// and what the state command did.
+/// The file of a capture with what is known of the boot from outside.
 pub const EVIDENCE: &str = "board.json";
 /// What the proof command printed.
 pub const PROOF: &str = "proof.txt";
@@ -85,13 +84,14 @@ pub fn take(
     let mut values = BTreeMap::new();
     if void.is_none() {
         let proof = match &board.proof {
-            Proof::Command { run, limit, .. } => Some((PROOF, run, *limit)),
+            Proof::Command { run, limit, .. } => Some((PROOF, "proof.command", run, *limit)),
             Proof::Nonce | Proof::Console(_) => None,
         };
-        let asked = board.state.as_ref().map(|s| (STATE, &s.run, s.limit));
+        let asked = board.state.as_ref();
+        let asked = asked.map(|s| (STATE, "state.command", &s.run, s.limit));
         let what = Deployment::default();
-        for (name, command, limit) in proof.into_iter().chain(asked) {
-            match adapter.evidence(command, limit, &what) {
+        for (name, key, command, limit) in proof.into_iter().chain(asked) {
+            match adapter.evidence(key, command, limit, &what) {
                 Ok(printed) => {
                     if name == STATE {
                         values = state(&printed);

@@ -116,6 +116,13 @@ impl Bench {
         command
     }
 
+    /// Begins to run the experiment; what it says is dropped.
+    pub fn spawn(&self, experiment: &str) -> Child {
+        let mut command = self.command(experiment, &[]);
+        let silent = command.stdout(Stdio::null()).stderr(Stdio::null());
+        silent.spawn().unwrap()
+    }
+
     /// Runs the experiment: how it ended, its JSON checked by its schema, and what it
     /// said.
     pub fn run(&self, experiment: &str, more: &[&str]) -> (Output, Value, String) {

@@ -59,14 +59,16 @@ impl Pasted {
             let (surer, other) = strength(sources::best(&mark.plain(&text)));
             surer > sure || is_console && other != name
         });
-        let mut found = Self {
+        let turned = match &lines {
+            Some(mark) => sources::newest_first(&mark.plain(&text)),
+            None => sources::newest_first(&text),
+        };
+        let is_any = characters.is_some() || lines.is_some() || turned;
+        is_any.then_some(Self {
             characters,
             lines,
-            turned: false,
-        };
-        found.turned = sources::newest_first(&found.plain(head));
-        let is_any = found.characters.is_some() || found.lines.is_some() || found.turned;
-        is_any.then_some(found)
+            turned,
+        })
     }
 
     /// A text without it.

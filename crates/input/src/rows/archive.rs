@@ -7,7 +7,7 @@ use crate::tar_magic;
 use rawimage::compression::Compression;
 use sources::SNIFF_BYTES;
 use std::fs::File;
-use std::io::{BufRead, Read, Seek};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Component, Path, PathBuf};
 use tar::{Archive, Entry};
 
@@ -42,53 +42,37 @@ fn is_capture(first: &Path) -> bool {
 
 /// The bytes of a file, unpacked if gzip or zstd packed it.
 fn stream(path: &Path) -> Option<Box<dyn Read>> {
-    let mut file = File::open(path).ok()?;
-    let mut magic = [0; 8];
-    let length = file.read(&mut magic).ok()?;
-    file.rewind().ok()?;
-    match kind(magic.get(..length)?) {
-        Some(Kind::Zstd) => Some(Box::new(zstd::Decoder::new(file).ok()?)),
-        Some(Kind::Gzip) => Some(Box::new(flate2::read::MultiGzDecoder::new(file))),
-        _ => Some(Box::new(file)),
-    }
+    let mut file = BufReader::new(File::open(path).ok()?);
+    let packed = Compression::detect(file.fill_buf().ok()?);
+    unpacked_stream(packed, file).ok()
 }
 
-/// How an archive is packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Plain,
-    Gzip,
-    Zstd,
+/// A stream, unpacked if gzip or zstd packed it.
+fn unpacked_stream(
+    packed: Option<Compression>,
+    stream: impl BufRead + 'static,
+) -> io::Result<Box<dyn Read>> {
+    Ok(match packed {
+        Some(Compression::Zstd) => Box::new(zstd::Decoder::with_buffer(stream)?),
+        Some(Compression::Gzip) => Box::new(flate2::bufread::MultiGzDecoder::new(stream)),
+        _ => Box::new(stream),
+    })
 }
 
-/// How the archive is packed that begins so; `None` if it is none. Whether a packed one is an
-/// archive shows only when it is unpacked.
-pub fn kind(head: &[u8]) -> Option<Kind> {
-    match Compression::detect(head) {
-        Some(Compression::Zstd) => Some(Kind::Zstd),
-        Some(Compression::Gzip) => Some(Kind::Gzip),
-        _ => tar_magic(head).then_some(Kind::Plain),
-    }
+/// Whether a stream that begins so is an archive, or packed as one may be. What a packed one
+/// is shows only when it is unpacked.
+pub fn may_be_one(head: &[u8]) -> bool {
+    let packed = Compression::detect(head);
+    matches!(packed, Some(Compression::Zstd | Compression::Gzip)) || tar_magic(head)
 }
 
 /// Gives the boots of an archive that is not in a file.
-pub fn each_of_stream(
-    kind: Kind,
-    stream: impl BufRead + 'static,
-    give: &mut Give<'_>,
-) -> Result<()> {
+pub fn each_of_stream(mut stream: impl BufRead + 'static, give: &mut Give<'_>) -> Result<()> {
     let path = Path::new("standard input");
-    match kind {
-        Kind::Plain => each(path, Box::new(stream), give),
-        Kind::Gzip => each(
-            path,
-            Box::new(flate2::bufread::MultiGzDecoder::new(stream)),
-            give,
-        ),
-        Kind::Zstd => match zstd::Decoder::with_buffer(stream) {
-            Ok(unpacked) => each(path, Box::new(unpacked), give),
-            Err(e) => give(Folder::new(path).damaged(&e)),
-        },
+    let packed = stream.fill_buf().map(Compression::detect);
+    match packed.and_then(|packed| unpacked_stream(packed, stream)) {
+        Ok(unpacked) => each(path, unpacked, give),
+        Err(e) => give(Folder::new(path).damaged(&e)),
     }
 }
 

@@ -25,9 +25,9 @@ pub fn each_of_stream(mut stream: impl BufRead + 'static, give: &mut Give<'_>) -
     let head = stream
         .fill_buf()
         .on(|| "standard input cannot be read".to_owned())?;
-    match archive::kind(head) {
-        Some(kind) => archive::each_of_stream(kind, stream, give),
-        None => each_of_list(stream, give),
+    match archive::may_be_one(head) {
+        true => archive::each_of_stream(stream, give),
+        false => each_of_list(stream, give),
     }
 }
 

@@ -236,7 +236,7 @@ impl Session<'_> {
         }
         // After the boot, so that asking does not change it.
         if let Some(asked) = &self.board.state {
-            match adapter.evidence(&asked.run, asked.limit, what) {
+            match adapter.evidence("state.command", &asked.run, asked.limit, what) {
                 Ok(printed) => {
                     measured.state = state(&printed);
                     if measured.state.is_empty() {

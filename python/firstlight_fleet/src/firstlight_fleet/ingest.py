@@ -25,7 +25,7 @@ from firstlight_fleet import engine, pieces, rows
 from firstlight_fleet.batch import Batch
 from firstlight_fleet.errors import FleetError, first_line
 from firstlight_fleet.labels import Labels
-from firstlight_fleet.store import WRITER, Store
+from firstlight_fleet.store import WRITER, Store, is_remote
 
 if TYPE_CHECKING:
     from firstlight_fleet.spark import Readers
@@ -93,10 +93,10 @@ def _tables(
         each = [piece for text in listed for piece in pieces.of_input(text, given)]
         yield from spark.read(each, every, folder, options, given)
         return
-    here = [text for text in inputs if not pieces.is_object(text)]
+    here = [text for text in inputs if not is_remote(text)]
     if here:
         yield from ((None, pair) for pair in rows.batches(here, every, folder, options))
-    for url in filter(pieces.is_object, inputs):
+    for url in filter(is_remote, inputs):
         for piece in pieces.of_input(url, given):
             for pair in pieces.read(piece, every, folder, options, given):
                 yield piece.where, pair

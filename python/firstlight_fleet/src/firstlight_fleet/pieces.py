@@ -14,7 +14,7 @@ from deltalake.fs import DeltaStorageHandler
 
 from firstlight_fleet import rows
 from firstlight_fleet.errors import FleetError, first_line
-from firstlight_fleet.store import storage_options
+from firstlight_fleet.store import is_remote, storage_options
 
 #: A folder with this file in it is a capture: one boot with all that is below it.
 MANIFEST = "manifest.json"
@@ -36,14 +36,9 @@ class Piece:
     inputs: list[str]
 
 
-def is_object(text: str) -> bool:
-    """Whether an input is in an object store."""
-    return "://" in text
-
-
 def of_input(text: str, options: list[str]) -> Iterator[Piece]:
     """The pieces of a file, a folder, or a prefix of an object store, in order."""
-    listing = _objects(text, options) if is_object(text) else _files(Path(text))
+    listing = _objects(text, options) if is_remote(text) else _files(Path(text))
     if isinstance(listing, Piece):
         yield listing
         return
@@ -82,7 +77,7 @@ def read(
     """The tables of a piece, pair by pair, as `rows.batches` gives them. The sources in them are
     below `piece.where`.
     """
-    if not is_object(piece.where):
+    if not is_remote(piece.where):
         within = Path(piece.where)
         yield from rows.batches(piece.inputs, every, folder, rows_options, within)
         return

@@ -12,6 +12,7 @@ from typing import Any
 
 from firstlight_fleet import output, questions, rows
 from firstlight_fleet.questions import Engine, Rows
+from firstlight_fleet.store import is_remote
 
 #: The newest releases of each product that the page shows.
 MOST_RELEASES = 12
@@ -164,7 +165,7 @@ def pages_of_boots(data: dict[str, Any], out: Path) -> int:
 
 def _shown(path: str) -> str:
     """The end of a path: a page that is sent says nothing of the folders of who made it."""
-    return path if "://" in path else "/".join(Path(path).parts[-2:]).lstrip("/")
+    return path if is_remote(path) else "/".join(Path(path).parts[-2:]).lstrip("/")
 
 
 def page(data: dict[str, Any]) -> str:

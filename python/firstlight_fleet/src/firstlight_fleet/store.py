@@ -10,6 +10,11 @@ from firstlight_fleet import schema
 from firstlight_fleet.errors import FleetError, first_line
 
 
+def is_remote(where: str) -> bool:
+    """Whether a place is in an object store, and not in the file system of this machine."""
+    return "://" in where
+
+
 class Store:
     """A store that exists, at its newest version."""
 
@@ -21,7 +26,7 @@ class Store:
     @property
     def is_local(self) -> bool:
         """Whether its files are in the file system of this machine."""
-        return "://" not in self.where
+        return not is_remote(self.where)
 
     def files(self, part: str) -> list[str]:
         """The paths of the files of a part of the table."""
@@ -97,7 +102,7 @@ def open_or_create(where: str, given: list[str] | None = None) -> Store:
 
 
 def _create(where: str, options: dict[str, str]) -> None:
-    if "://" not in where and Path(where).is_dir() and any(Path(where).iterdir()):
+    if not is_remote(where) and Path(where).is_dir() and any(Path(where).iterdir()):
         raise FleetError(
             f"{where}: the folder has files but no store in it; name a new or empty folder"
         )

@@ -8,6 +8,7 @@ use crate::findings::{
     config, delays, driver_source, hardware, images, initramfs, kernel, modules, probes, root,
     silence, startup, waits,
 };
+use crate::unpacking;
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -215,9 +216,9 @@ pub(super) const RULES: &[Rule] = &[
         needs: "a kernel log",
         treatment: Some("initramfs=METHOD"),
         watch: &[
-            "Trying to unpack rootfs image as initramfs",
-            "Unpacking initramfs...",
-            "Freeing initrd memory",
+            unpacking::BEGINS[0],
+            unpacking::BEGINS[1],
+            unpacking::ENDS,
             "CPU: ARM",
         ],
         find: |v: &View<'_>| one(initramfs::unpacking(v)),
