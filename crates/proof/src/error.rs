@@ -1,7 +1,10 @@
 //! Why nothing can be said of boots.
 
+use capture::accesses::RecordingError;
 use capture::accesses::import::ImportError;
 use capture::beside::BesideError;
+use capture::cold::start::StartError;
+use capture::error::FileError;
 use std::io;
 use std::path::PathBuf;
 
@@ -35,6 +38,26 @@ pub enum Error {
     /// A file cannot be written beside and renamed.
     #[error(transparent)]
     Beside(#[from] BesideError),
+    /// What a program reads cannot be recorded.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// A start of a program cannot be measured.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// A file of this machine cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Files cannot be moved.
+    #[error(transparent)]
+    Relocate(#[from] treat::relocate::Error),
+    /// Starts ended early, after files had been moved for them.
+    #[error("{what}")]
+    PutBack {
+        /// Where the files are now.
+        what: String,
+        /// Why the starts ended.
+        source: Box<Error>,
+    },
     /// A folder or file of the user's cannot be used.
     #[error("{}: {what}", path.display())]
     Path {

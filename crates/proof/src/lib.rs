@@ -1,5 +1,5 @@
 //! What lab boots prove: their captures read, compared and judged, as the reports that
-//! [`views`] prints.
+//! [`views`] prints; and what cold and warm starts of a program on this machine do.
 //!
 //! The room `lab` boots and does no statistics, and `analysis` knows no lab. This room is
 //! where both meet. It prints nothing: notes about inputs go to a callback
@@ -25,13 +25,13 @@ mod board_search;
 mod calibration;
 mod captures;
 mod classics;
+mod cold;
 mod demo;
 mod error;
 mod mounts;
 mod plan;
 mod planted;
 mod resolution;
-mod starts;
 mod trials;
 mod tuned;
 
@@ -40,12 +40,12 @@ pub use board_search::BoardCaptures;
 pub use calibration::{calibrated, line_rate, truth};
 pub use captures::{Captures, access_list};
 pub use classics::{classic_result, published, put};
+pub use cold::{Cold, ColdEvent};
 pub use demo::{BASE as DEMO, recommended, with_variants};
 pub use error::Error;
 pub use mounts::mounts;
 pub use plan::plan;
 pub use planted::{Heard, planted};
 pub use resolution::resolution;
-pub use starts::Starts;
 pub use trials::{compare, first_light, judgement, record};
 pub use tuned::tuned;

@@ -1,4 +1,4 @@
-//! Cold and warm starts of a program, compared.
+//! What was measured, compared.
 
 use agent::access::AccessList;
 use analysis::{Start, start_case, start_difference};
@@ -10,7 +10,7 @@ use views::json::{self, Document as _};
 
 /// Starts of a program that were measured.
 #[derive(Debug)]
-pub struct Starts<'a> {
+pub(super) struct Starts<'a> {
     /// The program and its arguments.
     pub command: Vec<String>,
     /// How many starts of each case were asked for.

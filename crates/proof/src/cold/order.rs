@@ -1,8 +1,8 @@
 //! A program's files one behind the other, and back.
 
-use crate::progress;
+use super::wanted::ColdEvent;
+use crate::error::{Error, Result};
 use agent::access::AccessList;
-use anyhow::{Result, bail};
 use capture::cold::places::places;
 use std::path::{Path, PathBuf};
 use treat::relocate::ForNow;
@@ -10,24 +10,27 @@ use views::json::{ColdMoved, ColdSkipped};
 
 /// Moves what a list names, or what of it lies below a folder, on each ext4 that has some
 /// of it; says first what it does.
-pub fn apply(list: &AccessList, below: Option<&Path>) -> Result<Vec<(PathBuf, ForNow)>> {
+pub(super) fn apply(
+    list: &AccessList,
+    below: Option<&Path>,
+    tell: &mut dyn FnMut(ColdEvent),
+) -> Result<Vec<(PathBuf, ForNow)>> {
     let places = places(list, below)?;
     if places.ext4.is_empty() {
         let below = below.map_or_else(String::new, |b| format!(" below {}", b.display()));
-        bail!(
+        return Err(Error::Unfit(format!(
             "none of what it reads{below} is on a mounted ext4, and only there can files be put \
              elsewhere in place; {} files are on other filesystems",
             places.elsewhere
-        );
+        )));
     }
-    progress::clear();
     let mut lies = Vec::new();
     for (mount, paths) in places.ext4 {
-        anstream::eprintln!(
-            "firstlight: {}: {} files are put one behind the other, and back after the runs",
+        tell(ColdEvent::Line(format!(
+            "{}: {} files are put one behind the other, and back after the runs",
             mount.place.display(),
             paths.len()
-        );
+        )));
         let moved = ForNow::apply(&mount.place, &paths)?;
         lies.push((mount.place, moved));
     }
@@ -35,11 +38,15 @@ pub fn apply(list: &AccessList, below: Option<&Path>) -> Result<Vec<(PathBuf, Fo
 }
 
 /// Puts all back.
-pub fn undo(lies: Vec<(PathBuf, ForNow)>, notes: &mut Vec<String>) -> Result<Vec<ColdMoved>> {
+pub(super) fn undo(
+    lies: Vec<(PathBuf, ForNow)>,
+    notes: &mut Vec<String>,
+    tell: &mut dyn FnMut(ColdEvent),
+) -> Result<Vec<ColdMoved>> {
     let mut all = Vec::new();
     // The last first: one filesystem may be mounted at two places.
     for (place, mut lies) in lies.into_iter().rev() {
-        progress::say("putting the files back");
+        tell(ColdEvent::Now("putting the files back".into()));
         let skipped = std::mem::take(&mut lies.skipped);
         let skipped = skipped.into_iter().map(|s| ColdSkipped {
             path: String::from_utf8_lossy(&s.path).into_owned(),
