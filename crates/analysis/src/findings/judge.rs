@@ -64,6 +64,10 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 saving = saving.map(|(_, e, high)| (Nanos::ZERO, Nanos(e.0 / 4), high));
                 false
             }
+            Waited::Perhaps => {
+                saving = saving.map(|(_, e, high)| (Nanos::ZERO, Nanos(e.0 / 2), high));
+                false
+            }
             Waited::Yes { halved } => {
                 // Another way may be nearly as long.
                 let most = Nanos(halved.0.saturating_mul(2));
@@ -142,6 +146,9 @@ enum Waited {
     Guessed {
         halved: Nanos,
     },
+    /// It is on a printed chain, but a longer wait follows there whose cause may not depend on
+    /// it.
+    Perhaps,
     /// It does not, as far as that can be guessed.
     Aside,
     No,
@@ -159,14 +166,19 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         };
         name.is_some_and(|n| is_named(n) || is_named(function(n)))
     });
+    // The last job of a boot is waited for.
+    let late = waits::late_unit(view).filter(|(unit, _)| is_named(unit));
+    let perhaps = |name| waits::is_before_a_longer_wait(view, name) == Some(true);
+    if late.is_none() && names.iter().any(|n| perhaps(n)) {
+        return Waited::Perhaps;
+    }
     let mut any = false;
     let halved = named.fold(Nanos::ZERO, |sum, i| {
         any = true;
         sum + i.saving_if_halved
     });
     if !any || path.order == UnitOrder::Guessed {
-        // The last job of a boot is waited for, and so is a unit of a printed chain.
-        let late = waits::late_unit(view).filter(|(unit, _)| is_named(unit));
+        // So is a unit of a printed chain.
         let (links, is_printed) = waits::links(view);
         let linked = links.iter().filter(|l| is_printed && is_named(&l.unit));
         let times = linked

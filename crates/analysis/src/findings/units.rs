@@ -120,12 +120,13 @@ pub(super) fn started(view: &View<'_>, wanted: impl Fn(&str) -> bool) -> Vec<Sta
 fn waited(view: &View<'_>, unit: &str) -> &'static str {
     let path = view.path();
     let is_known = path.order != UnitOrder::Guessed;
-    if is_known && path.items.iter().any(|i| i.name == unit) {
-        return text::WAITED;
-    }
-    match path.knows_units {
-        false => text::UNKNOWN,
-        true => text::NOT_WAITED,
+    let on_path = is_known && path.items.iter().any(|i| i.name == unit);
+    match waits::is_before_a_longer_wait(view, unit) {
+        Some(true) => text::LONGER_WAIT,
+        Some(false) => text::WAITED,
+        None if on_path => text::WAITED,
+        None if path.knows_units => text::NOT_WAITED,
+        None => text::UNKNOWN,
     }
 }
 

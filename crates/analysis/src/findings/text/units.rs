@@ -10,6 +10,9 @@ pub(in crate::findings) const UNKNOWN: &str =
 pub(in crate::findings) const NOT_WAITED: &str =
     "It is not on the critical path, but it competed for CPU and disk with what is.";
 
+pub(in crate::findings) const LONGER_WAIT: &str = "It is on the critical chain, but a longer wait follows there that the chain does not explain: \
+     what causes that wait may not depend on it.";
+
 pub(in crate::findings) const FIRST_LIGHT: &str = "first light";
 
 pub(in crate::findings) const LAST_UNIT: &str = "the last unit";

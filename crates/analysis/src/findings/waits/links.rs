@@ -19,7 +19,7 @@ pub(in crate::findings) struct Link {
 }
 
 /// Each number of a printed chain is rounded by itself.
-const ROUNDING: Nanos = Nanos::from_millis(5);
+pub(super) const ROUNDING: Nanos = Nanos::from_millis(5);
 
 /// The format of printed chains.
 const CHAIN: &str = "systemd-analyze";
@@ -40,6 +40,18 @@ pub(in crate::findings) fn links(view: &View<'_>) -> (Vec<Link>, bool) {
             (chain.into_iter().map(link).collect(), false)
         }
     }
+}
+
+/// Whether a unit of a printed chain is followed, somewhere on it, by a wait that the chain
+/// does not explain and that is longer than the unit took: the cause of that wait may not
+/// have waited for the unit. `None`: the unit is not on a printed chain.
+pub(in crate::findings) fn is_before_a_longer_wait(view: &View<'_>, unit: &str) -> Option<bool> {
+    let (links, is_printed) = links(view);
+    let at = links.iter().position(|l| is_printed && l.unit == unit)?;
+    let (later, own) = (links.get(..=at)?, links.get(at)?);
+    let time = own.end - own.start;
+    let mut pairs = later.iter().zip(later.iter().skip(1));
+    Some(pairs.any(|(later, earlier)| later.start - earlier.end > time))
 }
 
 /// A list in which each unit stands behind one other. Units that started again later, and

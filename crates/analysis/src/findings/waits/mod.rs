@@ -14,7 +14,7 @@ mod units;
 pub(super) use alone::alone;
 pub(super) use jobs::{RUNNING, START_RUNNING, running};
 pub(super) use late::{late, late_part, late_unit};
-pub(super) use links::{Link, links};
+pub(super) use links::{Link, is_before_a_longer_wait, links};
 pub(super) use phase::opaque;
 pub(super) use stage::{READ, stages};
 pub(super) use timeout::timed_out;

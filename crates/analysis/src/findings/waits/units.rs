@@ -1,5 +1,6 @@
 //! Units on the chain, and waits between them.
 
+use super::links::ROUNDING;
 use super::{Link, alone, late, links, tail, timeout, worth};
 use crate::findings::evidence::Evidence;
 use crate::findings::found::{Found, Scope};
@@ -150,7 +151,9 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
         later,
         earlier: Some(earlier),
     });
-    let pairs = pairs.filter(|w| w.time >= least && !timeout::is_one(view, &links, w.later));
+    let pairs = pairs.filter(|w| {
+        w.time >= least && !timeout::is_one(view, &links, w.later) && !is_one_unit(view, w.time)
+    });
     let first = links.last().map(|later| Wait {
         time: later.start.min(end) - tail::userspace(view),
         later,
@@ -199,6 +202,18 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
             .names(suspects)
     });
     found.collect()
+}
+
+/// Whether a unit of which another rule tells takes as long as a wait, as far as the rounding
+/// of both and a percent allow: it is the wait.
+fn is_one_unit(view: &View<'_>, wait: Nanos) -> bool {
+    let most = Nanos(wait.0 / 100) + ROUNDING;
+    let units = spans::distinct(view.record);
+    let mut units = units.iter().filter(|s| s.kind == SpanKind::Unit);
+    units.any(|s| {
+        let is_as_long = |time: Nanos| Nanos((time - wait).0.abs()) <= most;
+        is_told(view.record.name(s.name)) && s.duration().is_some_and(is_as_long)
+    })
 }
 
 /// The unit that a chain names behind one without a time: it never became active.
