@@ -28,6 +28,7 @@ fn seeds(target: &str) -> Option<&'static str> {
         "any_source" => Some("corpus"),
         "bootstage" => Some("corpus/bootstage"),
         "cbmem" => Some("corpus/cbmem"),
+        "cloud_init" => Some("corpus/cloud-init"),
         "logic" => Some("corpus/logic"),
         "loader_console" => Some("corpus/loader-console"),
         "redact" => Some("corpus/kernel-log"),

@@ -54,6 +54,7 @@ fn no_finding_saves_more_than_the_boot_took() {
     }
     for folder in [
         "cbmem",
+        "cloud-init",
         "loader-console",
         "serial",
         "strace",

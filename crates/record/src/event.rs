@@ -82,7 +82,7 @@ pub enum SpanKind {
     Process,
     /// A file that was read.
     File,
-    /// A part of firmware or a loader that they timed themselves.
+    /// A part of firmware, a loader or cloud-init that they timed themselves.
     Stage,
 }
 

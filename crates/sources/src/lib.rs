@@ -34,6 +34,7 @@ pub mod bootstage;
 mod calendar;
 pub mod capture;
 pub mod cbmem;
+pub mod cloud_init;
 pub mod console;
 mod decimal;
 mod drawing;
@@ -72,6 +73,7 @@ pub static SOURCES: &[&dyn Source] = &[
     &blkparse::Blkparse,
     &bootstage::Bootstage,
     &cbmem::Cbmem,
+    &cloud_init::CloudInit,
     &logic::Vcd,
     &logic::LogicCsv,
     &video::Video,

@@ -7,6 +7,7 @@
 mod advice;
 mod application;
 mod catalogue;
+mod cloud_init;
 mod cmdline;
 mod coldplug;
 mod config;

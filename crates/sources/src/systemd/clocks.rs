@@ -1,7 +1,7 @@
 //! The clocks of what systemd says.
 
 /// The clock that systemd measures on.
-pub(super) const MONOTONIC: &str = "monotonic";
+pub(crate) const MONOTONIC: &str = "monotonic";
 
 /// The clock of texts that count from the start of userspace.
 pub(super) const USERSPACE_CLOCK: &str = "userspace";

@@ -25,6 +25,7 @@ mod unit;
 
 pub use analyze::Analyze;
 pub use bus::Bus;
+pub(crate) use clocks::MONOTONIC;
 pub use dot::Dot;
 pub use dump::Dump;
 pub use journal::Journal;

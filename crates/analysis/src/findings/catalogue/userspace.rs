@@ -5,7 +5,8 @@ use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
 use crate::findings::{
-    coldplug, modules, order, pictures, processes, quiet, scripts, storage, units, waits,
+    cloud_init, coldplug, modules, order, pictures, processes, quiet, scripts, storage, units,
+    waits,
 };
 
 /// Its rules, in the order of ids.
@@ -22,6 +23,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: None,
         watch: &[],
         find: |v: &View<'_>| waits::between(v),
+    },
+    Rule {
+        id: "cloud-init-part",
+        group: Group::Userspace,
+        title: "A part of cloud-init takes long",
+        about: "cloud-init searches for its data, and runs modules one after another. Some of its stages hold up the network and all that waits for it.",
+        model: "measured: the time of the part; 80 % of it is expected to be saved where the units of its stage are waited for, half of it in the last stage",
+        risk: "what the part does at each boot, or for a new instance",
+        confidence: Confidence::Medium,
+        needs: "/var/log/cloud-init.log, or `cloud-init analyze show`",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| cloud_init::parts(v),
     },
     Rule {
         id: "device-nodes",

@@ -1,6 +1,7 @@
 //! The words of findings that carry figures or names; what never changes is in the catalog.
 
 pub(super) mod application;
+pub(super) mod cloud_init;
 pub(super) mod cmdline;
 pub(super) mod coldplug;
 pub(super) mod config;
