@@ -480,3 +480,49 @@ fn over_ssh() {
         assert!(light >= 500_000_000, "{trial}");
     }
 }
+
+/// A folder of the board's root, which is copied over ssh while the board is up.
+#[test]
+fn by_files_over_ssh() {
+    if !there(&["tar"]) {
+        return;
+    }
+    let way = Way {
+        make: "mkdir -p variants/baseline/etc variants/later/etc\n\
+               echo fast >variants/baseline/etc/mode; echo slow >variants/later/etc/mode\n\
+               head -c 300000 /dev/urandom >variants/later/etc/more\n\
+               cp -r variants/baseline root; echo $WORDS >root/cmdline.txt; cp root/cmdline.txt variants/baseline",
+        boots_from: "grep -qx slow root/etc/mode && [ -s root/etc/more ] && more=plant=+0.5\n\
+                     echo $(cat root/cmdline.txt) $more",
+        deploy: "",
+        kept: &["root"],
+        printed: None,
+    };
+    let Some(bench) = prepare(&way) else {
+        return;
+    };
+    let Some(sshd) = Sshd::start(&bench) else {
+        return;
+    };
+    let at = bench.path("");
+    let at = at.to_str().unwrap().trim_end_matches('/');
+    let ssh = &sshd.ssh;
+    // The new files are whole before they take the place of the old ones.
+    let copy = |from: &str| {
+        format!(
+            "tar -C variants/{from} -c . | {ssh} 'rm -rf {at}/new && mkdir {at}/new && \
+             tar -C {at}/new -x && {{ [ -e {at}/new/cmdline.txt ] || cp {at}/root/cmdline.txt {at}/new; }} && \
+             rm -rf {at}/old && mv {at}/root {at}/old && mv {at}/new {at}/root && rm -rf {at}/old'"
+        )
+    };
+    let deploy = format!(
+        "[deploy]\npower = \"on\"\nrun = \"\"\"{} && \
+         echo $FIRSTLIGHT_CMDLINE | {ssh} 'cat >{at}/root/cmdline.txt'\"\"\"\n\
+         restore = \"\"\"{}\"\"\"\n",
+        copy("$FIRSTLIGHT_VARIANT"),
+        copy("baseline")
+    );
+    bench.write_board(&deploy, "");
+    let later = "[[variant]]\nname = \"later\"\ntreatments = [\"cmdline+=other.files\"]\n";
+    check_variant(&bench, &way, later);
+}
