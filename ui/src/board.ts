@@ -89,7 +89,7 @@ function boots(run: BoardRun): HTMLElement {
       label: "All boots", rows: run.trials, shown: 20, text: (t) => `${t.variant} ${t.purpose} ${t.proof.expected} ${t.void ?? ""}`,
       columns: [
         { name: "variant", cell: (t) => t.variant, className: "name" }, { name: "round", numeric: true, value: (t) => t.round, cell: round },
-        { name: "for", cell: (t) => (t.void === null ? (PURPOSES[t.purpose] ?? t.purpose) : el("span.bad", { title: t.void }, "void")) },
+        { name: "for", cell: (t) => (t.void === null ? (PURPOSES[t.purpose] ?? t.purpose) : el("span.bad", { title: t.void }, "void")), className: "line" },
         { name: "from power-on", numeric: true, value: (t) => t.first_light_ns.power_on, cell: (t) => time(t.first_light_ns.power_on) },
         { name: "from the loader", numeric: true, value: (t) => t.first_light_ns.loader, cell: (t) => time(t.first_light_ns.loader) },
         { name: "late by", numeric: true, value: (t) => t.light_error_ns, cell: (t) => (t.light_error_ns ? time(t.light_error_ns) : ""), title: "first light may have been earlier by this much" },

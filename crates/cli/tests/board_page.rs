@@ -69,6 +69,11 @@ fn a_run_on_a_board_has_a_page_with_its_evidence_and_the_forecasts() {
     assert!(alone["lab"].is_null() && alone["truth"].is_null());
     assert_eq!(alone["baseline"]["title"], "baseline");
     assert_eq!(alone["best"]["title"], "earlier");
+    let notes = alone["baseline"]["show"]["notes"].to_string();
+    assert!(
+        notes.contains("\"boot_of_board\"") && !notes.contains("\"capture_note\""),
+        "{notes}"
+    );
     // What the page shows is what the run said, to the last digit.
     let shown = &alone["board"]["run"];
     for key in [
