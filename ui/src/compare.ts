@@ -1,25 +1,31 @@
 // Two boots, or the variants of an experiment, side by side.
 
+import { board, truth } from "./board";
 import type { Boot, Data, Diff, DiffItem, Lab } from "./data";
 import { button, el, refill, section } from "./dom";
+import { dots } from "./dots";
 import { count, plural, signed, step, tick, ticks, time, verdictOf } from "./format";
 import { here, remember } from "./link";
 import { type Pen, fitted } from "./pen";
 import { drawn } from "./stage";
 import { meter, table } from "./table";
-import { type Color, FONT, on, theme } from "./theme";
+import { FONT, on, theme } from "./theme";
 import { colorOf, phaseColor } from "./timeline/draw";
 import { copyTools } from "./tools";
 import { waterfall } from "./waterfall";
 
 export function compare(data: Data, boots: Boot[]): HTMLElement {
   const { comparison, lab } = data;
+  const run = data.board ? board(data.board) : null;
   return el("div", {},
+    data.truth ? truth(data.truth) : null,
+    run?.variants ?? null,
     lab ? variants(lab) : null,
     comparison && boots[1] ? waterfall(comparison, boots as [Boot, Boot]) : null,
     comparison && boots[1] ? aligned(boots as [Boot, Boot]) : null,
     comparison && boots[1] ? items(comparison, boots) : null,
-    lab ? trials(lab) : null);
+    lab ? trials(lab) : null,
+    run?.boots ?? null);
 }
 
 /** Both boots to one scale, with the same mark at the same place. */
@@ -149,77 +155,15 @@ interface Row { v: Lab["variants"][number]; c: Lab["comparison"][number] | null 
 
 /** Every boot of every variant as a dot: the distribution. */
 function variants(lab: Lab): HTMLElement {
-  const ROW = 34;
-  const height = lab.variants.length * ROW + 30;
-  const times = lab.trials.flatMap((t) => (t.first_light_ns === null ? [] : [t.first_light_ns]));
-  const base = lab.variants.find((v) => v.variant === lab.baseline);
-  const [low, high] = [Math.min(...times), Math.max(...times)];
-  const margin = Math.max((high - low) * 0.06, 1e6);
-  const draw = (pen: Pen, width: number, h: number) => {
-    const t = theme();
-    const label = width < 560 ? 110 : 220;
-    const [from, to] = [low - margin, high + margin];
-    const x = (at: number) => label + ((at - from) / (to - from)) * (width - label - 16);
-    pen.fillStyle = t.card;
-    pen.fillRect(0, 0, width, h);
-    pen.font = `11px ${FONT}`;
-    pen.textBaseline = "middle";
-    pen.textAlign = "center";
-    const by = step(to - from, (width - label) / 110);
-    for (const at of ticks(from, to, by)) {
-      pen.strokeStyle = t.line;
-      pen.beginPath();
-      pen.moveTo(x(at), 0);
-      pen.lineTo(x(at), h - 22);
-      pen.stroke();
-      pen.fillStyle = t.quiet;
-      if (x(at) > label + 20 && x(at) < width - 24) pen.fillText(tick(at, by), x(at), h - 10);
-    }
-    if (base?.median_ns) {
-      pen.strokeStyle = t.quiet;
-      pen.setLineDash([4, 3]);
-      pen.beginPath();
-      pen.moveTo(x(base.median_ns), 0);
-      pen.lineTo(x(base.median_ns), h - 22);
-      pen.stroke();
-      pen.setLineDash([]);
-    }
-    lab.variants.forEach((v, i) => {
-      const y = i * ROW + ROW / 2 + 2;
-      const verdict = lab.comparison.find((c) => c.variant === v.variant)?.verdict;
-      const color: Color = verdict === "faster" ? "good" : verdict === "slower" ? "bad" : "stage";
-      pen.textAlign = "right";
-      pen.font = `${v.variant === lab.baseline ? "600 " : ""}12px ${FONT}`;
-      pen.fillStyle = t.ink;
-      pen.fillText(fitted(pen, v.variant, label - 18), label - 12, y);
-      if (v.median_ns === null || v.min_ns === null || v.max_ns === null) {
-        pen.textAlign = "left";
-        pen.fillStyle = t.bad;
-        pen.fillText("never reached first light", label + 6, y);
-        return;
-      }
-      pen.fillStyle = t[color];
-      pen.globalAlpha = 0.3;
-      pen.fillRect(x(v.min_ns), y - 3, Math.max(x(v.max_ns) - x(v.min_ns), 1), 6);
-      // What the median may be, in real time.
-      if (v.median_interval_ns) {
-        const [a, b] = v.median_interval_ns.map(x) as [number, number];
-        pen.globalAlpha = 0.2;
-        pen.fillRect(a, y - 11, Math.max(b - a, 1), 22);
-      }
-      pen.globalAlpha = 0.9;
-      lab.trials.filter((r) => r.variant === v.variant && r.first_light_ns !== null).forEach((r, k) => {
-        const dy = ((k % 3) - 1) * 4;
-        pen.fillRect(x(r.first_light_ns!) - 2.5, y + dy - 2.5, 5, 5);
-      });
-      pen.globalAlpha = 1;
-      pen.fillRect(x(v.median_ns) - 1.5, y - 11, 3, 22);
-    });
-  };
+  const picture = dots("variants", lab.variants.map((v) => ({
+    name: v.variant, isBase: v.variant === lab.baseline, median: v.median_ns, range: v.min_ns === null || v.max_ns === null ? null : [v.min_ns, v.max_ns], interval: v.median_interval_ns,
+    verdict: lab.comparison.find((c) => c.variant === v.variant)?.verdict ?? null,
+    lights: lab.trials.flatMap((r) => (r.variant === v.variant && r.first_light_ns !== null ? [r.first_light_ns] : [])),
+  })));
   const isVirtual = lab.clock === "virtual";
   const rows: Row[] = lab.variants.map((v) => ({ v, c: lab.comparison.find((c) => c.variant === v.variant) ?? null }));
   return section("Variants", isVirtual ? "Virtual time: instructions at a stated rate. It ranks and compares exactly, but it is not board seconds. Each square is a boot, the bar their median." : "Each square is a boot, the bar their median, the field behind it the 95 % confidence interval of the median.",
-    times.length ? el("div", {}, el("div.tools", {}, copyTools(() => ({ name: "variants", width: 1000, height, draw }))), drawn(height, draw, lab.variants.map((v) => `${v.variant}: ${v.median_ns === null ? "failed" : time(v.median_ns)}`).join("; "))) : null,
+    picture,
     table({
       label: "Variants", rows, sort: -1,
       columns: [

@@ -74,9 +74,24 @@ export interface Lab {
   exact: { variant: string; same: boolean; digests: string[]; difference: string | null }[];
   recording: { variant: string; asked: string[]; cost_ns: number | null }[];
 }
+export interface Span { median_ns: number; min_ns: number; max_ns: number }
+export interface BoardTrial {
+  variant: string; round: number; attempt: number; purpose: string; first_light_ns: { power_on: number | null; loader: number | null };
+  light_error_ns: number; power_error_ns: number; off_ns: number | null; void: string | null; resets: number;
+  proof: { by: string; expected: string; seen: boolean }; state: { name: string; value: number }[]; capture: string;
+}
+export interface BoardComparison { variant: string; boots: number; delta_ns: number; interval_ns: [number, number]; p_value: number; verdict: string; boots_needed: number | null }
+export interface BoardRun {
+  board: string; baseline: string; ended: string; left: string; cycles: number; basis: "power_on" | "loader"; level: number; trials: BoardTrial[];
+  variants: { variant: string; boots: number; void: number; power_on: Span | null; loader: Span | null; given_up: string | null }[];
+  comparison: BoardComparison[];
+}
+export interface TruthRow { variant: string; forecast_virtual_ns: number; forecast_percent: number; board_wall_ns: number; board_percent: number; board_interval_percent: [number, number] | null; verdict: string | null }
 export interface Data {
   schema: string; made_by: string; title: string; baseline: RawBoot; best: RawBoot | null;
-  comparison: Diff | null; lab: Lab | null; doubts: Record<string, string>;
+  comparison: Diff | null; lab: Lab | null;
+  board: { run: BoardRun; says: string[] } | null; truth: { table: { board: string; variants: TruthRow[]; rank_correlation: number | null }; says: string[] } | null;
+  doubts: Record<string, string>;
 }
 
 /** The text of the data block, decompressed if it is. */

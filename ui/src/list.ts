@@ -16,7 +16,7 @@ export function listing(list: Listing): HTMLElement {
   const says = el("p.about", { "aria-live": "polite" });
   const show = () => {
     if (chosen.length === 2) refill(says, el("a", { href: address(...chosen) }, `Compare ${chosen[0]} with ${chosen[1]}`));
-    else refill(says, chosen.length === 1 ? "Choose a second capture to compare with." : "Choose two captures to compare them.");
+    else refill(says, chosen.length === 1 ? "Choose a second one to compare with." : "Choose two captures to compare them, or the experiments of the same variants in the lab and on a board.");
   };
   const pick = (path: string) => {
     const box = el("input", { type: "checkbox", "aria-label": `Compare ${path}`, checked: chosen.includes(path) }) as HTMLInputElement;
@@ -33,7 +33,7 @@ export function listing(list: Listing): HTMLElement {
     entries.length ? table<Listed>({
       label: "Captures, experiments and logs", rows: entries, text: (e) => `${e.path} ${e.kind} ${e.machine ?? ""} ${e.kernel ?? ""}`, shown: 200,
       columns: [
-        { name: "", cell: (e) => (e.kind === "capture" ? pick(e.path) : "") },
+        { name: "", cell: (e) => (e.kind === "capture" || e.kind === "experiment" ? pick(e.path) : "") },
         { name: "name", cell: (e) => el("a", { href: address(e.path) }, e.path), value: (e) => e.path, className: "name" },
         { name: "kind", cell: (e) => e.kind },
         { name: "first light", numeric: true, value: (e) => e.first_light_ns, cell: (e) => (e.first_light_ns === null ? "" : el("span", {}, time(e.first_light_ns), e.clock === "virtual" ? el("span.pill.warn.gap-left", {}, "virtual") : null)) },

@@ -52,7 +52,7 @@ async function start(): Promise<void> {
   });
   const tabs: Tab[] = [{ id: "overview", label: "Overview", make: () => overview(data, boots) }, timeline(0)];
   if (boots[1]) tabs.push(timeline(1));
-  if (data.comparison || data.lab) tabs.push({ id: "compare", label: data.lab ? "Experiment" : "Comparison", make: () => compare(data, boots) });
+  if (data.comparison || data.lab || data.board) tabs.push({ id: "compare", label: data.lab || data.board ? "Experiment" : "Comparison", make: () => compare(data, boots) });
   const show = (n: number) => (found: Parameters<TimelineView["show"]>[0]) => {
     go(n ? "timeline2" : "timeline");
     requestAnimationFrame(() => line(n).show(found));

@@ -43,8 +43,9 @@ function hero(data: Data, boots: Boot[]): HTMLElement {
   const delta = data.comparison?.first_light.delta_ns;
   if (delta !== null && delta !== undefined) {
     const verdict = data.lab?.comparison.find((c) => c.variant === data.best?.title);
+    const measured = data.board?.run.comparison.find((c) => c.variant === data.best?.title);
     const tone = delta < 0 ? "good" : delta > 0 ? "bad" : "quiet";
-    const says = verdict ? (verdict.unperturbed ? "one boot each, spread unknown" : `${verdictOf(verdict.verdict)}; neutral perturbations move it by ${time(verdict.spread_ns)}`) : "one boot each, spread unknown";
+    const says = verdict ? (verdict.unperturbed ? "one boot each, spread unknown" : `${verdictOf(verdict.verdict)}; neutral perturbations move it by ${time(verdict.spread_ns)}`) : measured ? `two boots near their medians; over ${plural(measured.boots, "boot")} each: ${verdictOf(measured.verdict)}, ${measured.interval_ns.map(signed).join(" to ")}` : "one boot each, spread unknown";
     const a = data.comparison?.first_light.a?.at_ns ?? 0;
     figures.push(el("figure", {}, el("b.who", {}, "change"), el(`span.big.${tone}`, {}, figure(signed(delta))[0], el("span.unit", {}, ` ${figure(signed(delta))[1]}`)),
       el("figcaption", {}, a ? `${delta > 0 ? "+" : ""}${((delta / a) * 100).toFixed(Math.abs(delta / a) < 0.1 ? 1 : 0)} %, ` : "", says)));

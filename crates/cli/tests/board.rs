@@ -196,6 +196,81 @@ fn a_variant_that_never_boots_is_given_up_and_a_lost_board_ends_the_run() {
     bench.is_as_before();
 }
 
+/// What does not boot even its baseline is brought back by the board's own command, and the run
+/// goes on.
+#[test]
+fn a_board_is_recovered_by_its_command() {
+    let Some(bench) = Bench::start(&["--length", "0.2"]) else {
+        return;
+    };
+    bench.write_board(
+        "[deploy]\nfiles = \"card\"\n\
+         recover = \"./tell repair && echo $FIRSTLIGHT_VARIANT >>recoveries\"\n",
+        "silence_s = 3\n",
+    );
+    let experiment = bench.write_experiment(SHORT, LATER);
+    bench.tell("fault dead 1");
+    let (out, run, said) = bench.run(&experiment, &[]);
+    assert!(out.status.success(), "{said}");
+    let (good, void) = counted(&run);
+    assert_eq!((good.len(), void.len()), (4, 1), "{said}");
+    assert!(
+        said.contains("the baseline did not boot (attempt 1 of 3)"),
+        "{said}"
+    );
+    let recoveries = fs::read_to_string(bench.path("recoveries")).unwrap();
+    assert_eq!(recoveries, "baseline\n");
+    assert_eq!(run["left"], "baseline_proven");
+    bench.is_as_before();
+}
+
+/// Each write to the card is counted by the card itself: deployments, and the baseline put back.
+#[test]
+fn the_cap_on_writes_holds_with_the_baseline_put_back() {
+    let Some(bench) = Bench::start(&["--length", "0.2"]) else {
+        return;
+    };
+    let deploy = |most: u32| {
+        format!(
+            "[deploy]\nmost = {most}\n\
+             run = \"echo run >>writes; echo $FIRSTLIGHT_CMDLINE >card/boot/cmdline.txt\"\n\
+             restore = \"echo restore >>writes; echo 'console=ttyS0 root=/dev/mmcblk0p2 rw' \
+             >card/boot/cmdline.txt\"\n"
+        )
+    };
+    let writes = || {
+        let text = fs::read_to_string(bench.path("writes")).unwrap_or_default();
+        fs::remove_file(bench.path("writes")).ok();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    // Two boots of each variant without a fault: four writes, and one for the baseline.
+    let experiment = bench.write_experiment(SHORT, LATER);
+    bench.write_board(&deploy(4), "silence_s = 3\n");
+    let (out, cut, said) = bench.run(&experiment, &[]);
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    assert_eq!(cut["ended"], "limit_deployments");
+    assert!(said.contains("`deploy.most`"), "{said}");
+    assert_eq!(writes(), ["run", "run", "run", "restore"]);
+    bench.is_as_before();
+    // The rest of it, where a boot hangs: then the baseline is put back twice.
+    bench.tell("fault hang 1");
+    let (out, whole, said) = bench.run(&experiment, &[]);
+    assert!(out.status.success(), "{said}");
+    assert_eq!(counted(&whole).0.len(), 4);
+    assert_eq!(writes(), ["run", "restore", "run", "restore"]);
+    bench.is_as_before();
+    // Too few for a variant and the way back: nothing is written.
+    fs::remove_dir_all(bench.path("out")).unwrap();
+    bench.write_board(&deploy(1), "");
+    let (out, none, said) = bench.run(&experiment, &[]);
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    assert_eq!(
+        (&none["ended"], &none["left"]),
+        (&"limit_deployments".into(), &"untouched".into())
+    );
+    assert_eq!(writes(), [""; 0]);
+}
+
 #[test]
 fn a_run_that_is_killed_leaves_what_restores_the_board() {
     let Some(bench) = Bench::start(&["--length", "0.5"]) else {

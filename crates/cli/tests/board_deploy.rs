@@ -328,6 +328,138 @@ fn by_a_card_in_a_multiplexer_and_by_slots() {
     });
 }
 
+/// What RAUC knows of a board with two slots, whose boot loader is a file, and a key of our own.
+const MAKE_RAUC: &str = r#"
+openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=bench 2>/dev/null
+printf %s "$WORDS" >slot-a; truncate -s 4096 slot-a; head -c 4096 /dev/zero >slot-b
+echo A >primary; mkdir mnt
+cat >backend <<END
+#!/bin/sh
+cd $PWD
+case \$1 in
+get-primary) cat primary ;;
+set-primary) echo \$2 >primary ;;
+get-state) echo good ;;
+esac
+END
+chmod 755 backend
+cat >system.conf <<END
+[system]
+compatible=bench
+bootloader=custom
+mountprefix=$PWD/mnt
+statusfile=$PWD/status
+[handlers]
+bootloader-custom-backend=$PWD/backend
+[keyring]
+path=$PWD/cert.pem
+[slot.rootfs.0]
+device=$PWD/slot-a
+type=raw
+bootname=A
+[slot.rootfs.1]
+device=$PWD/slot-b
+type=raw
+bootname=B
+END
+echo "export DBUS_STARTER_BUS_TYPE=session DBUS_SESSION_BUS_ADDRESS=unix:path=$PWD/bus" >bus-is
+cat >install <<'END'
+. ./bus-is
+rm -rf new new.raucb; mkdir new
+printf %s "$FIRSTLIGHT_CMDLINE" >new/rootfs.img; truncate -s 4096 new/rootfs.img
+printf '[update]\ncompatible=bench\nversion=1\n[image.rootfs]\nfilename=rootfs.img\n' >new/manifest.raucm
+rauc --cert cert.pem --key key.pem bundle new new.raucb && rauc install new.raucb
+END
+"#;
+
+/// RAUC itself: it installs a signed bundle into the other slot and marks it, and the first one
+/// is marked again.
+#[test]
+fn by_slots_of_rauc() {
+    if !there(&["rauc", "dbus-daemon", "openssl", "mksquashfs", "unsquashfs"]) {
+        return;
+    }
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root can mount RAUC's bundles");
+        return;
+    }
+    let way = Way {
+        make: MAKE_RAUC,
+        boots_from: "tr -d '\\0' <slot-$(tr AB ab <primary)",
+        deploy: "run = \"sh install\"\nrestore = \". ./bus-is; rauc status mark-active booted\"\n",
+        kept: &["slot-a", "primary"],
+        printed: None,
+    };
+    let Some(bench) = prepare(&way) else {
+        return;
+    };
+    let start = |script: &str| {
+        let child = Command::new("sh")
+            .args(["-c", script])
+            .current_dir(bench.path(""))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        Service(child.unwrap())
+    };
+    let _bus = start(
+        ". ./bus-is; exec dbus-daemon --session --nofork --address=$DBUS_SESSION_BUS_ADDRESS",
+    );
+    bench.wait("the bus", || bench.path("bus").exists());
+    let _rauc = start(". ./bus-is; exec rauc -c system.conf --override-boot-slot=A service");
+    bench.wait("rauc", || {
+        let status = Command::new("sh")
+            .args(["-c", ". ./bus-is; rauc status"])
+            .current_dir(bench.path(""))
+            .output();
+        status.unwrap().status.success()
+    });
+    check_way(&bench, &way);
+}
+
+/// A program that serves, until the test ends.
+struct Service(Child);
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// swupdate itself: it installs a signed image into the other slot and its mark.
+#[test]
+fn by_slots_of_swupdate() {
+    if !there(&["swupdate", "openssl", "cpio"]) {
+        return;
+    }
+    try_way(&Way {
+        make: r#"
+printf %s "$WORDS" >slot-a; truncate -s 4096 slot-a; head -c 4096 /dev/zero >slot-b; echo a >marked
+openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=bench \
+    -addext keyUsage=digitalSignature -addext extendedKeyUsage=emailProtection 2>/dev/null
+cat >install <<'END'
+here=$PWD; rm -rf new tmp; mkdir new tmp; cd new
+printf %s "$FIRSTLIGHT_CMDLINE" >root; truncate -s 4096 root; echo b >mark
+image() {
+    echo "{ filename = \"$1\"; device = \"$here/$2\"; type = \"raw\"; sha256 = \"$(sha256sum $1 | cut -d ' ' -f 1)\"; }"
+}
+echo "software = { version = \"1.0\"; hardware-compatibility: [ \"1.0\" ];
+    images: ( $(image root slot-b), $(image mark marked) ); }" >sw-description
+openssl cms -sign -in sw-description -out sw-description.sig -signer ../cert.pem -inkey ../key.pem \
+    -outform DER -nosmimecap -binary
+printf '%s\n' sw-description sw-description.sig root mark | cpio -o -H crc --quiet >x.swu
+TMPDIR=$here/tmp swupdate -k ../cert.pem -H bench:1.0 -i x.swu
+END
+"#,
+        boots_from: "tr -d '\\0' <slot-$(cat marked)",
+        deploy: "run = \"sh install\"\nrestore = \"echo a >marked\"\n",
+        kept: &["slot-a", "marked"],
+        printed: None,
+    });
+}
+
 /// An ssh server on loopback: the board's own.
 struct Sshd {
     child: Child,
@@ -479,4 +611,50 @@ fn over_ssh() {
         assert!(late > 0 && light - late < 30_000_000_000, "{trial}");
         assert!(light >= 500_000_000, "{trial}");
     }
+}
+
+/// A folder of the board's root, which is copied over ssh while the board is up.
+#[test]
+fn by_files_over_ssh() {
+    if !there(&["tar"]) {
+        return;
+    }
+    let way = Way {
+        make: "mkdir -p variants/baseline/etc variants/later/etc\n\
+               echo fast >variants/baseline/etc/mode; echo slow >variants/later/etc/mode\n\
+               head -c 300000 /dev/urandom >variants/later/etc/more\n\
+               cp -r variants/baseline root; echo $WORDS >root/cmdline.txt; cp root/cmdline.txt variants/baseline",
+        boots_from: "grep -qx slow root/etc/mode && [ -s root/etc/more ] && more=plant=+0.5\n\
+                     echo $(cat root/cmdline.txt) $more",
+        deploy: "",
+        kept: &["root"],
+        printed: None,
+    };
+    let Some(bench) = prepare(&way) else {
+        return;
+    };
+    let Some(sshd) = Sshd::start(&bench) else {
+        return;
+    };
+    let at = bench.path("");
+    let at = at.to_str().unwrap().trim_end_matches('/');
+    let ssh = &sshd.ssh;
+    // The new files are whole before they take the place of the old ones.
+    let copy = |from: &str| {
+        format!(
+            "tar -C variants/{from} -c . | {ssh} 'rm -rf {at}/new && mkdir {at}/new && \
+             tar -C {at}/new -x && {{ [ -e {at}/new/cmdline.txt ] || cp {at}/root/cmdline.txt {at}/new; }} && \
+             rm -rf {at}/old && mv {at}/root {at}/old && mv {at}/new {at}/root && rm -rf {at}/old'"
+        )
+    };
+    let deploy = format!(
+        "[deploy]\npower = \"on\"\nrun = \"\"\"{} && \
+         echo $FIRSTLIGHT_CMDLINE | {ssh} 'cat >{at}/root/cmdline.txt'\"\"\"\n\
+         restore = \"\"\"{}\"\"\"\n",
+        copy("$FIRSTLIGHT_VARIANT"),
+        copy("baseline")
+    );
+    bench.write_board(&deploy, "");
+    let later = "[[variant]]\nname = \"later\"\ntreatments = [\"cmdline+=other.files\"]\n";
+    check_variant(&bench, &way, later);
 }

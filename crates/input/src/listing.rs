@@ -4,7 +4,7 @@ use crate::boot::boot;
 use crate::format::{self, Format};
 use crate::reading::{Reading, Say};
 use inspect::kernel_image::KERNEL_IMAGE;
-use inspect::{experiment, published};
+use inspect::{board_run, experiment, published};
 use record::ClockKind;
 use sources::Source;
 use std::collections::BTreeMap;
@@ -137,7 +137,8 @@ fn look(root: &Path, within: &Path, depth: usize, all: &mut Vec<Entry>) {
                 let kind = if published::is_result(&path) {
                     Some(Kind::Published)
                 } else {
-                    experiment::is_experiment(&path).then_some(Kind::Experiment)
+                    let is_run = experiment::is_experiment(&path) || board_run::is_board_run(&path);
+                    is_run.then_some(Kind::Experiment)
                 };
                 if depth < DEEPEST && kind.is_none() {
                     look(root, &name, depth + 1, all);
@@ -186,7 +187,15 @@ fn read(path: &Path, entry: &Entry, say: &Say<'_>) -> Known {
         modified: entry.modified_s,
         ..Known::default()
     };
-    if entry.kind == Kind::Experiment {
+    if entry.kind == Kind::Experiment && board_run::is_board_run(path) {
+        known.clock = Some(ClockKind::Wall);
+        if let Ok(run) = board_run::read(path) {
+            let baseline = run.variants.iter().find(|v| v.variant == run.baseline);
+            let light = baseline.and_then(|v| v.loader.or(v.power_on));
+            known.first_light_ns = light.map(|(median, _, _)| median.get());
+            known.machine = Some(run.outcome.board);
+        }
+    } else if entry.kind == Kind::Experiment {
         if let Ok(experiment) = experiment::read(path) {
             known.clock = Some(experiment.clock);
             let baseline = experiment.variants.first();

@@ -15,6 +15,7 @@
 //! ```
 
 pub mod ahead;
+pub mod board_run;
 pub mod contents;
 pub mod disk;
 mod error;

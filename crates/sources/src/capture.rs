@@ -107,7 +107,7 @@ const UNKNOWN_PHASE: NoteKind = NoteKind {
 
 /// What the taker had to say about the capture, by the kinds of
 /// [`agent::capture::note`].
-const TAKERS_NOTES: [(&str, NoteKind); 7] = [
+const TAKERS_NOTES: [(&str, NoteKind); 8] = [
     (
         note::MISSING,
         NoteKind {
@@ -166,7 +166,20 @@ const TAKERS_NOTES: [(&str, NoteKind); 7] = [
                 It is not measured.",
         },
     ),
+    (
+        BOARD,
+        NoteKind {
+            name: "boot_of_board",
+            severity: Severity::Info,
+            advice: "This boot was timed from outside the board. How late its first light may be is \
+                in every result of the run.",
+        },
+    ),
 ];
+
+/// The kind of what `firstlight lab run` and `capture board` note on a boot of a board: no agent
+/// writes it.
+const BOARD: &str = "board";
 
 const OTHER_NOTE: NoteKind = NoteKind {
     name: "capture_note",
@@ -266,7 +279,13 @@ fn notes(manifest: &Manifest, origin: Origin, recorder: &mut Recorder) {
         let known = TAKERS_NOTES.iter().find(|k| k.0 == first.kind);
         let kind = known.map_or(&OTHER_NOTE, |k| &k.1);
         let texts = same().map(|n| n.text.as_str()).collect::<Vec<_>>();
-        recorder.note_many(origin, kind, texts.len() as u64, || texts.join(". "));
+        recorder.note_many(origin, kind, texts.len() as u64, || {
+            texts
+                .iter()
+                .map(|t| t.trim_end_matches('.'))
+                .collect::<Vec<_>>()
+                .join(". ")
+        });
     }
 }
 

@@ -343,6 +343,8 @@ fn page(kind: ClockKind) -> String {
         best: lab.then(|| side("notests+quiet+mask", &b)),
         comparison: lab.then(|| analysis::compare(&a, &b).unwrap()),
         experiment: lab.then(experiment),
+        board: None,
+        truth: None,
     })
 }
 

@@ -241,7 +241,7 @@ impl ForecastTruth {
     }
 
     /// What the table means, a sentence each.
-    fn sentences(&self) -> Vec<String> {
+    pub(crate) fn sentences(&self) -> Vec<String> {
         let mut said = vec![match self.proven {
             0 => "The board has proven no change, so no forecast can be judged.".to_owned(),
             n => format!(

@@ -325,3 +325,34 @@ fn what_a_page_holds() {
     more["baseline"]["more"] = value!(1);
     assert!(!schema.accepts(&more));
 }
+
+#[test]
+fn what_a_page_of_a_board_holds() {
+    let (base, variant) = (boots::base(), boots::variant());
+    let side = |baseline: i64, delta: i64| {
+        let change = analysis::SideChange {
+            baseline: record::Nanos(baseline),
+            delta: record::Nanos(delta),
+            interval: None,
+            verdict: Some(analysis::Verdict::Faster),
+        };
+        vec![("quiet".to_owned(), change)]
+    };
+    let truth = analysis::truth(&side(1_000, -90), &side(4_000, -300));
+    let mut page = boots::page(&base, &variant);
+    page.experiment = None;
+    page.board = Some(boots::board::report());
+    page.truth = Some(firstlight_views::ForecastTruth::of("bench", &truth));
+    let data: Value = serde_json::from_str(&firstlight_views::html::data(&page)).unwrap();
+    let data = Schema::of("page").check(&data);
+    assert_eq!(data["board"]["run"]["variants"][1]["variant"], "quiet");
+    let says = data["board"]["says"].to_string();
+    assert!(says.contains("Scatter of the baseline"), "{says}");
+    let row = &data["truth"]["table"]["variants"][0];
+    assert_eq!(row["forecast_percent"], -9.0);
+    assert_eq!(row["board_percent"], -7.5);
+    assert!(
+        data["truth"]["says"].to_string().contains("0.83 times"),
+        "{data}"
+    );
+}

@@ -63,3 +63,53 @@ export function classic() {
   }));
   return dir;
 }
+
+/** A run on a board, as `lab run` writes it: five rounds of a baseline and three variants, one of which hangs. */
+export function boardRun() {
+  const dir = join(scratch, "board");
+  const names = ["baseline", "quiet", "plant <b>", "hangs"];
+  const length = { baseline: 4_000_000_000, quiet: 3_700_000_000, "plant <b>": 4_040_000_000 };
+  const trials = [];
+  for (let round = 0; round < 8; round++) {
+    for (const variant of names) {
+      if (variant === "hangs" && round) continue;
+      const path = `trials/${variant}/${round}/capture`;
+      const at = variant === "hangs" ? null : length[variant] + ((round * 6_113 + names.indexOf(variant) * 3_307) % 12_000) * 1000;
+      trials.push({
+        variant, round, attempt: 0, purpose: "boot", begun_unix_ms: 1_760_000_000_000 + trials.length * 7_000,
+        first_light_ns: { power_on: at && at + 120_000_000, loader: at }, light_error_ns: 16_000_000, power_error_ns: 6_000_000, off_ns: 5_000_000_000,
+        void: at ? null : "hang: the console was silent for 40 s; the last line was `Starting kernel ...`", resets: 0,
+        proof: { by: "nonce", expected: `firstlight.nonce=${(trials.length + 7_000_000).toString(16).padStart(8, "0")}`, seen: at !== null },
+        state: [{ name: "temperature_c", value: 41 + round / 2 }], capture: `/elsewhere/out/${path}`,
+      });
+      if (at === null) continue;
+      mkdirSync(join(dir, path), { recursive: true });
+      const line = (ns, text) => `${(ns / 1e9).toFixed(9)} ${(ns / 1e9).toFixed(9)} ${text}`;
+      writeFileSync(join(dir, path, "serial.log"), `${["# firstlight-serial 1", "# power-on 0.200000000 0.206000000", line(3.2e8, "U-Boot SPL 2026.01"), line(8e8, "Starting kernel ..."), line(1.2e9, "[    0.000000] Linux version 6.12.9"), line(at + 3.2e8, "board login: ")].join("\n")}\n`);
+      writeFileSync(join(dir, path, "manifest.json"), JSON.stringify({
+        firstlight_capture: 1, taken_by: "firstlight lab", machine: "board bench", kernel: "", cmdline: "console=ttyS0",
+        clocks: [{ name: "serial", kind: "wall", hz: 1_000_000_000, readings: [] }], marks: [],
+        sources: [{ name: "serial log with stamps", format: "serial", file: "serial.log", clock: "serial" }], notes: [],
+      }));
+    }
+  }
+  writeFileSync(join(dir, "board.json"), JSON.stringify({
+    schema: "firstlight.lab.board/1", clock: "wall", board: "bench", baseline: "baseline", ended: "decided", left: "baseline_proven", cycles: trials.length + 2,
+    basis: "loader", minimum_effect: 0.0025, level: 0.00333, looks: [8], trials,
+    variants: names.map((variant) => ({ variant, given_up: variant === "hangs" ? "hang: the console was silent for 40 s" : null, loader: variant === "hangs" ? null : { median_ns: length[variant] } })),
+    comparison: [["quiet", -300], ["plant <b>", 40]].map(([variant, ms]) => ({ variant, delta_ns: ms * 1e6, interval_ns: [ms * 1e6 - 5e6, ms * 1e6 + 5e6], verdict: ms < 0 ? "faster" : "slower" })),
+  }));
+  return dir;
+}
+
+/** The lab's forecasts of the same variants. */
+export function forecast() {
+  const dir = join(scratch, "lab");
+  mkdirSync(dir, { recursive: true });
+  const change = (variant, delta_ns) => ({ variant, delta_ns, interval_ns: null, verdict: delta_ns < 0 ? "faster" : "slower" });
+  writeFileSync(join(dir, "result.json"), JSON.stringify({
+    schema: "firstlight.lab/1", clock: "virtual", baseline: "baseline", trials: [], variants: [{ variant: "baseline", median_ns: 1_000_000_000 }],
+    comparison: [change("quiet", -90_000_000), change("plant <b>", 9_000_000), change("only here", 1)],
+  }));
+  return dir;
+}

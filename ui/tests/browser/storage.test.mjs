@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { classic, experiment, traced } from "./inputs.mjs";
+import { boardRun, classic, experiment, forecast, traced } from "./inputs.mjs";
 import { close, launch, open, report, scratch, serious, settled } from "./open.mjs";
 
 const FILES = Array.from({ length: 30 }, (_, n) => ({ inode: 1000 + n, pages: 1 + (n % 4) }));
@@ -109,6 +109,52 @@ test("an experiment has its boots, and what made the difference both ways", asyn
   assert.deepEqual(page.wrong, []);
 });
 
+test("a run on a board shows its variants, why boots are void, and the evidence of each", async () => {
+  const run = boardRun();
+  const page = await open(report(run), { fragment: "#compare" });
+  const section = (name) => visible(page, `section[aria-label='${name}']`);
+  const says = await section("Variants on bench").innerText();
+  for (const word of ["wall time, from the boot loader's first byte", "every answer was known", "booted to prove it", "faster", "slower", "given up: hang: the console was silent", "A difference counts if", "temperature_c was 41 to 44.5"]) assert.ok(says.includes(word), `${word} in ${says}`);
+  const cells = (name) => section("Variants on bench").locator("tbody tr").filter({ has: page.locator("td.name", { hasText: name }) }).locator("td").allInnerTexts();
+  const quiet = await cells("quiet");
+  // Variant, change, interval, p, verdict, boots, boots needed, void, from power-on, from the loader.
+  assert.match(quiet[1], /^-(29|30)\d\.\d ms$/);
+  assert.match(quiet[2], /^-\d+\.\d ms to -\d+\.\d ms$/);
+  assert.deepEqual([quiet[3], quiet[4], quiet[5], quiet[7]], ["< 0.001", "faster", "8", "0"]);
+  assert.match(quiet[6], /^\d+$/);
+  assert.match(quiet[9], /^3\.70\d s$/);
+  assert.equal((await cells("plant <b>"))[0], "plant <b>");
+  assert.match(await section("Void boots").innerText(), /hangs[\s\S]*hang: the console was silent for 40 s[\s\S]*trials\/hangs\/0\/capture/);
+  const all = section("All boots");
+  assert.equal(await all.locator("tbody tr").count(), 20);
+  assert.match(await all.innerText(), /20 of 25/);
+  assert.match(await all.locator("tbody tr").first().innerText(), /firstlight\.nonce=006acfc0 seen/);
+  assert.match(await all.innerText(), /temperature c/i);
+  assert.equal(await visible(page, "section[aria-label^='Forecast of the lab']").count(), 0);
+  await page.locator("#tab-overview").click();
+  assert.match(await page.locator("main .hero").innerText(), /over 8 boots each: faster/);
+  assert.deepEqual(page.wrong, []);
+});
+
+test("the lab's forecasts stand beside the board, each clock in a column of its own", async () => {
+  const both = report(forecast(), "--against", boardRun());
+  for (const size of [[1440, 900], [390, 844]]) {
+    const page = await open(both, { fragment: "#compare", size });
+    const section = visible(page, "section[aria-label='Forecast of the lab and truth of bench']");
+    const heads = await section.locator("th").allInnerTexts();
+    assert.deepEqual(heads.map((h) => h.toLowerCase()), ["variant", "lab, virtual", "board, wall", "lab, % of its baseline", "board, % of its baseline", "95 % interval", "verdict of the board"]);
+    const row = await section.locator("tbody tr").first().locator("td").allInnerTexts();
+    assert.deepEqual([row[0], row[1], row[3], row[6]], ["quiet", "-90.0 ms", "-9.00 %", "faster"]);
+    assert.equal(row[2], "-300.0 ms");
+    const says = await section.innerText();
+    for (const word of ["2 changes", "Only one side booted: only here", "Fewer than three variants"]) assert.ok(says.includes(word), `${word} in ${says}`);
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(over <= 0, `${over} px too wide at ${size}`);
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  }
+});
+
 test("published results stand beside what they are here", async () => {
   const page = await open(report(classic()));
   const text = await page.locator("main").innerText();
@@ -119,8 +165,9 @@ test("published results stand beside what they are here", async () => {
 
 test("assistive programs find nothing seriously wrong here, either", async () => {
   const list = report(classic());
+  const board = report(forecast(), "--against", boardRun());
   for (const colorScheme of ["light", "dark"]) {
-    for (const [path, fragment] of [[two, "#storage?file=inode+1003+on+8%3A1"], [list, ""]]) {
+    for (const [path, fragment] of [[two, "#storage?file=inode+1003+on+8%3A1"], [list, ""], [board, "#compare"]]) {
       const page = await open(path, { fragment, colorScheme, bypassCSP: true });
       assert.deepEqual(await serious(page), [], `${path}, ${colorScheme}`);
       await page.context().close();

@@ -139,8 +139,8 @@ impl Ended {
                  again to continue."
             ),
             Self::Deployments(n) => format!(
-                "The run stopped after {n} deployments (`deploy.most`); run the same command again \
-                 to continue."
+                "The run stopped because the card may be written only {n} times (`deploy.most`); run \
+                 the same command again to continue."
             ),
             Self::Interrupted => {
                 "The run was interrupted; run the same command again to continue.".to_owned()

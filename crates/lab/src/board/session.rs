@@ -90,9 +90,12 @@ impl Session<'_> {
         }
     }
 
+    /// Whether the card may be written once more, and then once to put the baseline back.
     fn may_deploy(&self) -> Result<(), Trouble> {
         match self.board.deploy.most {
-            Some(most) if self.deployments >= most => Err(Trouble::End(Ended::Deployments(most))),
+            Some(most) if self.deployments.saturating_add(2) > most => {
+                Err(Trouble::End(Ended::Deployments(most)))
+            }
             _ => Ok(()),
         }
     }
@@ -374,9 +377,9 @@ impl Session<'_> {
             // It can only be told while it runs, with whatever is on it.
             self.prove_baseline(on)?;
         }
-        self.on_files(|files| deploy::restore_files(files).map(drop))?;
-        // It wears the card as a deployment does, and is never refused.
+        // It wears the card as a deployment does, also one that fails, and is never refused.
         self.deployments += 1;
+        self.on_files(|files| deploy::restore_files(files).map(drop))?;
         let what = self.baseline();
         let restored = self.adapter.restore(&what);
         restored.map_err(|e| Trouble::Void(format!("restore: {e}")))?;

@@ -2,10 +2,11 @@
 
 use super::lanes::Lanes;
 use super::side::{Page, Side};
+use crate::calibration::ForecastTruth;
 use crate::json::Document;
-use crate::json::{self, Calls, Deferrals, Diff, Functions, Io, Lab, Path, Show};
-use crate::words;
-use analysis::{Blame, BlameKind, BlameRow};
+use crate::json::{self, Calls, Deferrals, Diff, Functions, Io, Lab, LabBoard, Path, Show};
+use crate::{terminal, words};
+use analysis::{Blame, BlameKind, BlameRow, BoardReport};
 use record::{Doubt, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,6 +31,10 @@ pub(super) struct Data<'p> {
     comparison: Option<Diff>,
     /// Experiment; null without one.
     lab: Option<Lab>,
+    /// Run on a board; null without one.
+    board: Option<Board>,
+    /// Forecasts of the lab beside that run; null without them.
+    truth: Option<Truth<'p>>,
     /// Meaning of each doubt that occurs.
     doubts: BTreeMap<&'static str, &'static str>,
 }
@@ -38,6 +43,33 @@ impl Document for Data<'_> {
     const SCHEMA: &'static str = "firstlight.page/2";
     const TITLE: &'static str =
         "Element `#data` of a page of `firstlight report` or `firstlight serve`";
+}
+
+/// A run on a board.
+#[derive(JsonSchema, Serialize)]
+struct Board {
+    /// Trials and their comparison.
+    run: LabBoard,
+    /// How to read the comparison: scatter, rule, drift, time without power, state.
+    says: Vec<String>,
+}
+
+impl Board {
+    fn of(report: &BoardReport) -> Self {
+        Self {
+            run: json::lab_board(report),
+            says: terminal::board_explained(report),
+        }
+    }
+}
+
+/// Forecasts of the lab beside the results of a board.
+#[derive(JsonSchema, Serialize)]
+struct Truth<'p> {
+    /// The variants of both sides.
+    table: &'p ForecastTruth,
+    /// What the table means.
+    says: Vec<String>,
 }
 
 /// A boot on the page.
@@ -143,6 +175,11 @@ impl<'p> Data<'p> {
             best: page.best.as_ref().map(Boot::of),
             comparison: page.comparison.as_ref().map(json::diff),
             lab: page.experiment.as_ref().map(json::lab),
+            board: page.board.as_ref().map(Board::of),
+            truth: page.truth.as_ref().map(|table| Truth {
+                says: table.sentences(),
+                table,
+            }),
         }
     }
 }

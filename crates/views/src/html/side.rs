@@ -1,6 +1,7 @@
 //! What a page shows, as its callers give it.
 
-use analysis::{Comparison, Experiment, Picture, Place};
+use crate::calibration::ForecastTruth;
+use analysis::{BoardReport, Comparison, Experiment, Picture, Place};
 
 /// A line of a source, as the source has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,4 +36,8 @@ pub struct Page<'r> {
     pub comparison: Option<Comparison>,
     /// The experiment that both belong to.
     pub experiment: Option<Experiment>,
+    /// The run on a board that both belong to.
+    pub board: Option<BoardReport>,
+    /// What the lab forecast of that run's variants.
+    pub truth: Option<ForecastTruth>,
 }

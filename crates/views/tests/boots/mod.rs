@@ -382,5 +382,7 @@ pub fn page<'r>(base: &'r Record, variant: &'r Record) -> html::Page<'r> {
         best: Some(side("cryptomgr.notests", variant)),
         comparison: Some(comparison()),
         experiment: Some(experiment()),
+        board: None,
+        truth: None,
     }
 }

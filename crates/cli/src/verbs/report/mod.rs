@@ -6,14 +6,15 @@ use crate::out::Out;
 use crate::verbs::redact;
 use crate::{beside, progress};
 use ::redact::Redactor;
-use analysis::{ChartLimits, Experiment, Options, Owners, Picture, Place};
+use analysis::{BoardReport, ChartLimits, Experiment, Options, Owners, Picture, Place};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
-use inspect::{experiment, published};
+use inspect::{board_run, experiment, published};
 use record::Record;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use views::ForecastTruth;
 use views::html::{Line, Page, Side};
 use views::json::{self, Document};
 
@@ -61,8 +62,8 @@ pub fn run(args: &Report, out: &mut Out) -> Result<()> {
     out.text(&format!("{}\n", args.out.display()))
 }
 
-/// The page of a boot, of two boots, of an experiment's folder, or of published
-/// results.
+/// The page of a boot, of two boots, of the folder of an experiment or of a run on a board, of
+/// such a run beside the lab's forecasts of it, or of published results.
 pub fn of_paths(
     paths: &[PathBuf],
     against: &[PathBuf],
@@ -75,8 +76,28 @@ pub fn of_paths(
             let title = names::one(dir);
             return Ok(views::html::published(&title, &results));
         }
+        if board_run::is_board_run(dir) {
+            return of_board(dir, None, reading, images);
+        }
         if experiment::is_experiment(dir) {
             return of_experiment(dir, reading, images);
+        }
+    }
+    if let ([one], [other]) = (paths, against) {
+        // Whichever is named first: virtual time is the forecast.
+        for (lab, board) in [(one, other), (other, one)] {
+            if experiment::is_experiment(lab) && board_run::is_board_run(board) {
+                return of_board(board, Some(lab), reading, images);
+            }
+        }
+        let is_run = |dir: &Path| experiment::is_experiment(dir) || board_run::is_board_run(dir);
+        if let Some(run) = [one, other].into_iter().find(|dir| is_run(dir)) {
+            bail!(
+                "{}: a run of the lab is compared only with a run of the same variants on a board; \
+                 name a capture of each, such as {}/trials/baseline/0/capture",
+                run.display(),
+                run.display()
+            );
         }
     }
     // Files and captures of one side are one boot together.
@@ -122,25 +143,68 @@ fn page_of(
     let (Some(a), b) = (shown.next(), shown.next()) else {
         bail!("nothing to show");
     };
-    page_with(&a, b.as_ref(), None, &reading.options(), images)
+    page_with(&a, b.as_ref(), Of::default(), &reading.options(), images)
 }
 
 /// The page of an experiment: every trial, and the boots of the baseline and of
 /// the best variant.
 fn of_experiment(dir: &Path, reading: &Reading, images: &Images) -> Result<String> {
-    let shown = dir.display();
     let compared = experiment::read(dir)?;
     let mut names = vec![compared.baseline.as_str()];
     names.extend(experiment::shown_variant(&compared));
+    let captures = names.into_iter().filter_map(|name| {
+        let capture = experiment::capture(dir, &compared, name)?;
+        Some((name.to_owned(), capture))
+    });
+    let captures = captures.collect();
+    let of = Of {
+        experiment: Some(compared),
+        ..Of::default()
+    };
+    of_run(dir, captures, of, reading, images)
+}
+
+/// The page of a run on a board: every boot, and those of the baseline and of the best variant
+/// that are nearest to their medians. With the folder of the same variants in the lab, its
+/// forecasts as well.
+fn of_board(dir: &Path, lab: Option<&Path>, reading: &Reading, images: &Images) -> Result<String> {
+    let run = board_run::read(dir)?;
+    let truth = lab.map(|lab| -> Result<ForecastTruth> {
+        let (forecast, board) = (::input::results(lab)?, ::input::results(dir)?);
+        let truth = proof::truth((lab, &forecast), (dir, &board))?;
+        Ok(ForecastTruth::of(&run.outcome.board, &truth))
+    });
+    let truth = truth.transpose()?;
+    let mut names = vec![run.baseline.as_str()];
+    names.extend(board_run::shown_variant(&run));
+    let captures = names.into_iter().filter_map(|name| {
+        let capture = board_run::capture(dir, &run, name)?;
+        Some((name.to_owned(), capture))
+    });
+    let captures = captures.collect();
+    let of = Of {
+        board: Some(run),
+        truth,
+        ..Of::default()
+    };
+    of_run(dir, captures, of, reading, images)
+}
+
+/// The page of a run whose baseline and best variant have these captures.
+fn of_run(
+    dir: &Path,
+    captures: Vec<(String, PathBuf)>,
+    of: Of,
+    reading: &Reading,
+    images: &Images,
+) -> Result<String> {
+    let shown = dir.display();
     let mut boots = Vec::new();
-    for name in names {
-        let Some(capture) = experiment::capture(dir, &compared, name) else {
-            continue;
-        };
+    for (name, capture) in captures {
         let inputs = vec![input::read(&capture)?];
         let record = input::record_from(&inputs, reading)
             .with_context(|| format!("the trial in {}", capture.display()))?;
-        boots.push((name.to_owned(), inputs, record));
+        boots.push((name, inputs, record));
     }
     let mut shown_boots = boots.iter().map(|(name, inputs, record)| Shown {
         title: name.clone(),
@@ -153,8 +217,15 @@ fn of_experiment(dir: &Path, reading: &Reading, images: &Images) -> Result<Strin
              run the experiment again"
         );
     };
-    let experiment = Some(compared.clone());
-    page_with(&a, b.as_ref(), experiment, &reading.options(), images)
+    page_with(&a, b.as_ref(), of, &reading.options(), images)
+}
+
+/// What boots on a page belong to, if to anything.
+#[derive(Default)]
+struct Of {
+    experiment: Option<Experiment>,
+    board: Option<BoardReport>,
+    truth: Option<ForecastTruth>,
 }
 
 /// A boot to show.
@@ -174,14 +245,18 @@ pub fn page(
     experiment: Option<Experiment>,
     options: &Options,
 ) -> Result<String> {
-    page_with(a, b, experiment, options, &Images::default())
+    let of = Of {
+        experiment,
+        ..Of::default()
+    };
+    page_with(a, b, of, options, &Images::default())
 }
 
 /// The same, with images of what the boots read.
 fn page_with(
     a: &Shown<'_>,
     b: Option<&Shown<'_>>,
-    experiment: Option<Experiment>,
+    of: Of,
     options: &Options,
     images: &Images,
 ) -> Result<String> {
@@ -204,7 +279,9 @@ fn page_with(
         baseline: side(a, &of_a, options),
         best: b.map(|b| side(b, &of_b, options)),
         comparison,
-        experiment,
+        experiment: of.experiment,
+        board: of.board,
+        truth: of.truth,
     }))
 }
 
