@@ -1,5 +1,6 @@
 //! The times of one boot that can be compared with those of another.
 
+use super::work::work;
 use crate::compare::{Key as ItemKey, durations, free_place};
 use crate::facts::facts;
 use crate::phases::{Options, Phases, phases_with};
@@ -30,13 +31,17 @@ pub enum TimeKind {
     Column(usize),
     /// How long after the start of its phase a milestone comes.
     Milestone,
+    /// Processor time of all, in virtual time.
+    Work,
     /// How long an item takes.
     Item(BlameKind),
+    /// Processor time of an item, in virtual time.
+    WorkOf(BlameKind),
 }
 
 impl TimeKind {
     /// The word used in every output: `first_light`, `total`, `phase`, `column`,
-    /// `milestone`, or the kind of the item.
+    /// `milestone`, `work`, the kind of the item, or that with `_work`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,8 +50,26 @@ impl TimeKind {
             Self::Phase(_) => "phase",
             Self::Column(_) => "column",
             Self::Milestone => "milestone",
+            Self::Work => "work",
             Self::Item(kind) => kind.as_str(),
+            Self::WorkOf(BlameKind::Unit) => "unit_work",
+            Self::WorkOf(BlameKind::Process) => "process_work",
+            Self::WorkOf(BlameKind::Initcall) => "initcall_work",
+            // Nothing else has work of its own.
+            Self::WorkOf(_) => "item_work",
         }
+    }
+
+    /// Whether it is of an item, of which a boot has hundreds.
+    #[must_use]
+    pub const fn is_of_item(self) -> bool {
+        matches!(self, Self::Item(_) | Self::WorkOf(_))
+    }
+
+    /// Whether it is processor time.
+    #[must_use]
+    pub const fn is_work(self) -> bool {
+        matches!(self, Self::Work | Self::WorkOf(_))
     }
 }
 
@@ -114,6 +137,10 @@ impl BootTimes {
             let stable = (TimeKind::Item(place.0), place.1.clone(), place.2);
             boot.times.insert(stable, (name, time));
             places.insert(place, ());
+        }
+        let first_light = phases.first_light.as_ref().map(|f| f.at);
+        for (kind, name, time) in work(record, first_light) {
+            boot.add(kind, &name, time);
         }
         boot
     }
