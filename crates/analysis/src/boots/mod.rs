@@ -8,13 +8,15 @@
 mod allowance;
 mod distribution;
 mod gate;
+mod kind;
 mod times;
 mod work;
 
 pub use allowance::{Allowance, Budget, BudgetVerdict, Budgeted};
 pub use distribution::Distribution;
 pub use gate::{Gate, GateCompared, GateError, GateQuestion, GateVerdict, GateWork, gate};
-pub use times::{BootTimes, TimeKind};
+pub use kind::TimeKind;
+pub use times::BootTimes;
 pub use work::{WORK_OF_UNITS, WORK_TRACED};
 
 use crate::effect::{Effect, Verdict, effect};

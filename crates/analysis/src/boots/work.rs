@@ -5,7 +5,7 @@
 //! order of processes does not hide a change of it. Outside the lab processor time is no
 //! count, and captures end long after the boot.
 
-use super::times::TimeKind;
+use super::kind::TimeKind;
 use crate::row::BlameKind;
 use crate::spans;
 use crate::stable_name::stable;

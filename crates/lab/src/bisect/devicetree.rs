@@ -195,7 +195,7 @@ fn value(value: &[u8]) -> String {
             let quoted = parts.map(|p| format!("\"{}\"", String::from_utf8_lossy(p)));
             quoted.collect::<Vec<_>>().join(", ")
         }
-        _ if value.len() % 4 == 0 => {
+        _ if value.len().is_multiple_of(4) => {
             let cells = cells(value).into_iter().map(|c| format!("{c:#x}"));
             format!("<{}>", cells.collect::<Vec<_>>().join(" "))
         }
@@ -263,14 +263,16 @@ fn renumber(first: &Branch, second: &mut Branch) {
             map.insert(*n, *own);
         }
     }
+    // The largest number says nothing: a damaged tree may have any.
+    let mut next: u32 = 1;
     for (path, n) in &new {
         if old.contains_key(path) {
             continue;
         }
-        let free = match taken.contains(n) {
-            false => *n,
-            true => taken.last().copied().unwrap_or_default() + 1,
-        };
+        let mut free = *n;
+        while taken.contains(&free) {
+            (free, next) = (next, next.wrapping_add(1));
+        }
         taken.insert(free);
         map.insert(*n, free);
     }
@@ -290,7 +292,7 @@ fn renumber_node(node: &mut Branch, map: &BTreeMap<u32, u32>, of: &Cells) {
     let own =
         count(node, "#address-cells").unwrap_or(2) + count(node, "#interrupt-cells").unwrap_or(1);
     for (name, value) in &mut node.properties {
-        if value.len() % 4 != 0 {
+        if !value.len().is_multiple_of(4) {
             continue;
         }
         let mut all = cells(value);
@@ -440,6 +442,24 @@ mod tests {
         assert_eq!(
             whole.root.child("gpio@1").unwrap(),
             first.root.child("gpio@1").unwrap()
+        );
+    }
+
+    /// A number that no tree may have, once more in the second tree.
+    #[test]
+    fn odd_numbers_are_no_panic() {
+        let odd = |name: &str| {
+            node(
+                name,
+                &[("phandle", &[u32::MAX]), ("cpus", &[u32::MAX])],
+                vec![],
+            )
+        };
+        let first = tree(vec![odd("a")]);
+        let second = tree(vec![odd("b"), odd("a"), odd("c")]);
+        assert_eq!(
+            names(&differences(&first, &second)),
+            ["absent -> /b", "absent -> /c"]
         );
     }
 

@@ -122,8 +122,12 @@ const fn gate_word(verdict: GateVerdict) -> (Ansi, &'static str) {
 }
 
 fn gate_compared(screen: &mut Screen, g: &Gate, c: &GateCompared) {
+    let work = g.work.as_ref().map(|w| w.verdict);
     let (ansi, word) = match c.verdict {
         GateVerdict::Passed if g.verdict != GateVerdict::Passed => gate_word(g.verdict),
+        GateVerdict::CannotTell if work == Some(GateVerdict::Slower) => {
+            gate_word(GateVerdict::Slower)
+        }
         verdict => gate_word(verdict),
     };
     let line = format!(
