@@ -63,7 +63,8 @@ fn table(count: u64) {
     }
 }
 
-/// How often a step of one deviation is located, by the boots before and after it.
+/// False alarms of histories of other lengths, and how often a step of one deviation is located,
+/// by the boots before and after it.
 fn places(count: u64) {
     let seeds = FRESH..FRESH + count;
     for scatter in Scatter::ALL {
@@ -76,6 +77,12 @@ fn places(count: u64) {
         };
         let all = [(40, 40), (100, 40), (100, 100), (400, 40)].map(|(b, a)| part(b, a));
         println!("{:<12}1 sd located, {}", scatter.name(), all.join(", "));
+        let alarms = |points: usize| {
+            let alarms = false_alarms(scatter, seeds.clone(), points);
+            format!("{points}: {:.1} %", 100.0 * alarms as f64 / count as f64)
+        };
+        let all = [40, 80, 140, 440].map(alarms);
+        println!("{:<12}false alarms, {}", "", all.join(", "));
     }
 }
 

@@ -83,8 +83,8 @@ pub use boot::{Boot, boot};
 pub use boot_kind::{BootKind, boot_kind};
 pub use boots::{
     Allowance, BootTimes, Boots, BootsChange, BootsError, BootsTime, Budget, BudgetVerdict,
-    Budgeted, Distribution, Gate, GateCompared, GateError, GateQuestion, GateVerdict, Judged,
-    TimeKind, boots, gate,
+    Budgeted, Distribution, Gate, GateCompared, GateError, GateQuestion, GateVerdict, GateWork,
+    Judged, TimeKind, WORK_OF_UNITS, WORK_TRACED, boots, gate,
 };
 pub use bootstrap::{Interval, interval};
 pub use chain::{ChainLink, critical_chain};

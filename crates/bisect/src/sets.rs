@@ -37,6 +37,7 @@ pub fn sets<B: Boots>(
     let Some(mut groups) = collect(&mut bench, &all, &levels)? else {
         return bench.found(&all, Outcome::Unconfirmed { among: all.clone() });
     };
+    shrink(&mut bench, &mut groups, &levels)?;
     reduce(&mut bench, &mut groups, &levels)?;
     let outcome = judged(&mut bench, &all, &groups, &levels)?;
     let outcome = outcome.unwrap_or(Outcome::Unconfirmed { among: all.clone() });
@@ -112,6 +113,45 @@ fn whole<B: Boots>(
         }
         count += 1;
     }
+}
+
+/// Leaves out what the change does not need of groups that the chain could not separate, because
+/// the sets between do not boot: halves, then smaller parts (ddmin: Zeller and Hildebrandt, 2002).
+fn shrink<B: Boots>(
+    bench: &mut Bench<'_, B>,
+    groups: &mut [Vec<usize>],
+    levels: &Levels,
+) -> Result<(), B::Error> {
+    for i in 0..groups.len() {
+        let mut parts = 2;
+        loop {
+            let members = groups.get(i).cloned().unwrap_or_default();
+            if members.len() < 2 {
+                break;
+            }
+            let mut smaller = None;
+            for part in members.chunks(members.len().div_ceil(parts)) {
+                let fewer = members.iter().copied().filter(|m| !part.contains(m));
+                let fewer: Vec<usize> = fewer.collect();
+                let others = groups.iter().enumerate().filter(|(n, _)| *n != i);
+                let set = union(others.map(|(_, g)| g).chain([&fewer]));
+                let is_high = bench.is_high(&set, levels, each(bench))? == Some(true);
+                if is_high && whole(bench, &set, levels)? {
+                    smaller = Some(fewer);
+                    break;
+                }
+            }
+            match (smaller, groups.get_mut(i)) {
+                (Some(fewer), Some(group)) => {
+                    *group = fewer;
+                    parts = (parts - 1).max(2);
+                }
+                _ if parts >= members.len() => break,
+                _ => parts = (parts * 2).min(members.len()),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Leaves out each group that the change does not need.

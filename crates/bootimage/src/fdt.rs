@@ -295,12 +295,12 @@ fn reservations(part: &Part<'_>, at: u64) -> io::Result<usize> {
 }
 
 /// Tokens of the structure.
-mod token {
-    pub(super) const BEGIN_NODE: u32 = 1;
-    pub(super) const END_NODE: u32 = 2;
-    pub(super) const PROPERTY: u32 = 3;
-    pub(super) const NOP: u32 = 4;
-    pub(super) const END: u32 = 9;
+pub(super) mod token {
+    pub(crate) const BEGIN_NODE: u32 = 1;
+    pub(crate) const END_NODE: u32 = 2;
+    pub(crate) const PROPERTY: u32 = 3;
+    pub(crate) const NOP: u32 = 4;
+    pub(crate) const END: u32 = 9;
 }
 
 struct Reader<'a> {

@@ -13,6 +13,7 @@
 //! ```
 
 pub mod barebox;
+pub mod branches;
 pub mod cpio;
 pub mod device_tree;
 mod edit;

@@ -1,6 +1,7 @@
 //! What is written reads back as what it was, and can be taken back.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
+use firstlight_bootimage::branches::Branches;
 use firstlight_bootimage::treatment::{load_uimage_at, set_tree_bootdelay};
 use firstlight_bootimage::{Part, device_tree, fdt::Fdt, uimage};
 use proptest::prelude::*;
@@ -37,5 +38,34 @@ proptest! {
         let mut back = done.bytes.clone();
         done.undo.unwrap().apply(&mut back).unwrap();
         prop_assert_eq!(&back, &tree);
+    }
+}
+
+/// A tree that is read as a whole and written again has the same nodes and values, and `dtc`
+/// prints the same of both.
+#[test]
+fn a_whole_tree_is_written_as_it_was_read() {
+    let folder = tempfile::tempdir().unwrap();
+    // A FIT image is a tree with values of many kilobytes.
+    for name in ["board.dtb", "board.itb", "../bootstage/tree.dtb"] {
+        let first = corpus(name);
+        let tree = Branches::read(&first).unwrap();
+        let written = tree.bytes();
+        assert_eq!(Branches::read(&written).unwrap(), tree, "{name}");
+        assert_eq!(Branches::read(&written).unwrap().bytes(), written, "{name}");
+        let text = |file: &str, bytes: &[u8]| {
+            let path = folder.path().join(file);
+            std::fs::write(&path, bytes).unwrap();
+            let dtc = std::process::Command::new("dtc")
+                .args(["-q", "-q", "-I", "dtb", "-O", "dts"])
+                .arg(&path)
+                .output();
+            dtc.ok().map(|out| (out.status.success(), out.stdout))
+        };
+        let (before, after) = (text("first", &first), text("written", &written));
+        assert_eq!(before, after, "{name}");
+        for cut in [0, 39, 60, first.len() / 2] {
+            assert!(Branches::read(&first[..cut]).is_err(), "{name} to {cut}");
+        }
     }
 }

@@ -338,6 +338,23 @@ fn differences_are_listed_before_anything_is_booted() {
     let q = scratch.file("q", b"cron 2\nlibc6 2\n");
     let packages = list(&["packages", &p, &q, "--make", "false"]);
     assert_eq!(packages, json!(["cron 1 -> cron 2"]));
+    let tree = fs::read(common::workspace().join("corpus/boot/board.dtb")).unwrap();
+    let mut other = bootimage::branches::Branches::read(&tree).unwrap();
+    let model = ("model".to_owned(), b"another board\0".to_vec());
+    other.root.properties.retain(|p| p.0 != "model");
+    other.root.properties.push(model);
+    let [t, u] = [("t.dtb", tree), ("u.dtb", other.bytes())].map(|(n, b)| scratch.file(n, &b));
+    let trees = list(&["devicetree", &t, &u]);
+    assert_eq!(trees.as_array().unwrap().len(), 1, "{trees}");
+    let shown = trees[0].as_str().unwrap();
+    assert!(shown.ends_with(" -> \"another board\""), "{shown}");
+    let pc = scratch.file(
+        "pc.toml",
+        b"firstlight_experiment = 1\n[base]\nmachine = \"pc\"\nkernel = \"debian\"\nroot = \"none\"\n\
+          storage = \"none\"\nfirst_light = \"init\"\n",
+    );
+    let wrong = error(&["bisect", "devicetree", &t, &u, "--experiment", &pc]);
+    assert!(wrong.contains("can only be exchanged on"), "{wrong}");
     for (tree, text) in [("old", "1"), ("new", "2")] {
         let folder = scratch.0.path().join(tree).join("etc");
         fs::create_dir_all(&folder).unwrap();
@@ -353,6 +370,7 @@ fn differences_are_listed_before_anything_is_booted() {
             &["packages", &p, &scratch.file("empty", b""), "--make", "x"],
             "has no packages",
         ),
+        (&["devicetree", &a, &t], "not a device tree"),
         (&["image", &old, "/no/such"], "no such file or folder"),
         (&["cmdline", "a=\"b", "c"], "unclosed double quote"),
         (

@@ -144,3 +144,119 @@ fn boots_of_a_folder() {
     let passed = said(&["gate", &base, "--against", &base], 0);
     assert!(passed.starts_with("passed  first light  0 s"), "{passed}");
 }
+
+/// The verdict of the gate in the formats that others read, beside the terminal's text.
+#[test]
+fn a_gate_is_written_for_other_programs() {
+    let scratch = Scratch::new();
+    let base = scratch.file("base.csv", BASE.as_bytes());
+    let slow = scratch.file("slow.csv", SLOW.as_bytes());
+    let one = scratch.file("one.csv", b"n,start_s\n1,10.0\n");
+    for (new, code, outcome, results) in [
+        (&slow, 1, "failure", 1),
+        (&base, 0, "system-out", 0),
+        (&one, 2, "error", 1),
+    ] {
+        let [junit, markdown, sarif] = ["xml", "md", "sarif"].map(|n| scratch.path(n));
+        let words = [
+            &["gate", &base, "--against", new, "--of", "start_s"][..],
+            &[
+                "--junit",
+                &junit,
+                "--markdown",
+                &markdown,
+                "--sarif",
+                &sarif,
+            ],
+        ]
+        .concat();
+        let screen = said(&words, code);
+        let read = |path: &str| std::fs::read_to_string(path).unwrap();
+        let text = read(&junit);
+        let document = roxmltree::Document::parse(&text).unwrap();
+        let case = document
+            .descendants()
+            .find(|n| n.has_tag_name("testcase"))
+            .unwrap();
+        assert_eq!(case.attribute("classname"), Some("firstlight.gate"));
+        assert_eq!(case.attribute("name"), Some("start_s"));
+        assert!(case.children().any(|n| n.has_tag_name(outcome)), "{text}");
+        let sarif: serde_json::Value = serde_json::from_str(&read(&sarif)).unwrap();
+        let found = sarif["runs"][0]["results"].as_array().unwrap();
+        assert_eq!(found.len(), results, "{sarif}");
+        let markdown = read(&markdown);
+        let mark = ["✅ passed", "❌ failed", "⚠️ cannot tell"][usize::try_from(code).unwrap()];
+        assert!(
+            markdown.starts_with(&format!("### Boot time: {mark}\n")),
+            "{markdown}"
+        );
+        assert!(!screen.contains("<testcase") && !screen.is_empty());
+    }
+}
+
+/// Exact boots are judged by work, too, in every format.
+#[test]
+fn a_gate_of_captures_says_what_work_changed() {
+    let scratch = Scratch::new();
+    for (side, name) in [("base", "v1-debian"), ("new", "v1-debian-all")] {
+        let corpus = common::workspace().join(format!("corpus/captures/{name}.tar.zst"));
+        std::fs::create_dir_all(scratch.path(side)).unwrap();
+        for copy in ["0", "1"] {
+            let to = scratch.path(&format!("{side}/{copy}.tar.zst"));
+            std::fs::copy(&corpus, to).unwrap();
+        }
+    }
+    let [base, new, junit] = ["base", "new", "junit"].map(|n| scratch.path(n));
+    let words = ["gate", &new, "--against", &base, "--junit", &junit];
+    let screen = said(&words, 1);
+    assert!(screen.contains("judged by work, too: +15.3 ms"), "{screen}");
+    let text = std::fs::read_to_string(&junit).unwrap();
+    assert!(text.contains("name=\"work\""), "{text}");
+    let document = json(&["gate", &base, "--against", &base, "--json"]);
+    valid(&document, "gate");
+    assert_eq!(document["work"]["verdict"], "passed");
+    assert_eq!(document["work"]["delta_ns"], 0);
+    // One boot each does not say how far work moves by itself.
+    let one = format!("{base}/0.tar.zst");
+    let document = json(&["gate", &one, "--against", &one, "--json"]);
+    assert_eq!(document["work"], serde_json::Value::Null);
+}
+
+/// Six boots of a whole Debian, three of which have a service that works more. Four services start
+/// at once, so that time moves by more from boot to boot than by that work, and names others.
+#[test]
+fn work_shows_what_a_busy_order_of_services_hides() {
+    let folder = common::workspace().join("experiments/gate/work");
+    let [base, new] = ["base", "new"].map(|n| folder.join(n).to_string_lossy().into_owned());
+    let document = |args: &[&str], code: i32| {
+        let words = [
+            &["gate", &base, "--against", &new, "--see", "20%", "--json"],
+            args,
+        ]
+        .concat();
+        let out = firstlight(&words);
+        assert_eq!(out.status.code(), Some(code), "{args:?}");
+        let document: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+        valid(&document, "gate");
+        document
+    };
+    let gate = document(&[], 1);
+    assert_eq!(gate["verdict"], "slower");
+    // By time alone it would have passed, and other services changed more.
+    assert_eq!(gate["time"]["change"]["verdict"], "no_difference");
+    assert_eq!(
+        document(&["--of", "userspace"], 0)["work"],
+        serde_json::Value::Null
+    );
+    let names = |rows: &serde_json::Value| -> Vec<String> {
+        let rows = rows.as_array().unwrap().iter();
+        rows.map(|r| r["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert!(names(&gate["slower"]).contains(&"ssh.service".to_owned()));
+    assert_eq!(names(&gate["work"]["items"]), ["work of app.service"]);
+    let delta = gate["work"]["delta_ns"].as_i64().unwrap();
+    assert!((56_000_000..57_000_000).contains(&delta), "{delta}");
+    // So much more work is fine if somebody says so.
+    assert_eq!(document(&["--allow", "60ms"], 0)["verdict"], "passed");
+}

@@ -618,3 +618,31 @@ fn files_for_ci_are_linted() {
         }
     }
 }
+
+/// A boot of the lab has the work of its units in its entry, and so has a store that `rows` reads.
+#[test]
+fn entries_of_exact_boots_have_work() {
+    let scratch = Scratch::new();
+    let store = scratch.path("store");
+    let capture = common::workspace().join("corpus/captures/v1-debian.tar.zst");
+    let capture = capture.to_string_lossy();
+    said(
+        &[
+            "history", "add", &store, &capture, "--commit", "a", "--at", "1",
+        ],
+        0,
+    );
+    let entries = files(&Path::new(&store).join("entries"));
+    let text = std::fs::read_to_string(&entries[0]).unwrap();
+    // The version is that of entries without work: both programs read both.
+    assert!(text.starts_with("{\"firstlight_history\":1,"));
+    let entry: Value = serde_json::from_str(&text).unwrap();
+    let work = |wanted: &str| {
+        let mut times = entry["times"].as_array().unwrap().iter();
+        times.find(|t| t[1] == wanted).cloned().unwrap_or_default()
+    };
+    assert_eq!(work("work of dbus.service")[0], "unit_work");
+    assert!(work("work of all units")[2].as_i64().unwrap() > 1_000_000_000);
+    let check = document(&["history", "check", &store, "--json"], 2);
+    valid(&check, "history");
+}

@@ -109,6 +109,7 @@ impl Arm9 {
                 return Err(LabError::Bug { why });
             }
         };
+        let device_tree = base.device_tree.clone().unwrap_or(device_tree);
         let bytes = read(&path)?;
         let arch = (ArmArch::Armhf, RAM);
         let kernels = kernels(experiment, arch, (&path, &bytes), None, cache)?;

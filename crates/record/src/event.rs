@@ -193,6 +193,9 @@ pub struct Span {
     pub reported: Option<Nanos>,
     /// What it returned: 0, or a (negative or positive) error number.
     pub outcome: Option<i32>,
+    /// Processor time of all that belongs to it, up to the end of the recording, where the
+    /// source says it: a unit's, of all its processes.
+    pub processor: Option<Nanos>,
     /// Why the numbers should not be taken at face value.
     pub doubt: Option<Doubt>,
     /// The evidence: where it starts, or where it ends if the start was lost.

@@ -95,6 +95,14 @@ impl SpanBuilder {
         self
     }
 
+    /// Its processor time, in nanoseconds.
+    #[inline]
+    #[must_use]
+    pub fn processor(mut self, ns: Option<i64>) -> Self {
+        self.span.processor = ns.map(Nanos);
+        self
+    }
+
     /// What it returned.
     #[inline]
     #[must_use]
@@ -351,6 +359,7 @@ impl Recorder {
                 end: None,
                 reported: None,
                 outcome: None,
+                processor: None,
                 doubt: None,
                 origin,
                 clock,

@@ -5,7 +5,7 @@ use bisect::Found;
 /// What a bisection found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bisected {
-    /// What was bisected: `cmdline`, `config`, `packages`, `image` or `run`.
+    /// What was bisected: `cmdline`, `config`, `devicetree`, `packages`, `image` or `run`.
     pub kind: &'static str,
     /// The names of both ends.
     pub ends: [String; 2],
@@ -20,7 +20,7 @@ pub struct Bisected {
 /// What would be bisected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BisectPlan {
-    /// What is bisected: `cmdline`, `config`, `packages`, `image` or `run`.
+    /// What is bisected: `cmdline`, `config`, `devicetree`, `packages`, `image` or `run`.
     pub kind: &'static str,
     /// The names of both ends.
     pub ends: [String; 2],

@@ -1,6 +1,6 @@
 //! Words that several views share.
 
-use analysis::{Experiment, GateCompared, GateVerdict, margin};
+use analysis::{Experiment, GateCompared, GateVerdict, GateWork, margin};
 use chrono::DateTime;
 use flash::files::Why;
 pub use record::plural;
@@ -74,6 +74,21 @@ pub(crate) fn gate_moved(c: &GateCompared) -> String {
         percent => format!(" ({percent})"),
     };
     format!("{}{percent}: {} -> {}", signed(change), a.median, b.median)
+}
+
+/// What became of the work, and whether the gate closed for it.
+pub(crate) fn gate_work(w: &GateWork) -> String {
+    let (delta, allowed) = (signed(w.delta), w.allowed);
+    match w.verdict {
+        GateVerdict::Slower => {
+            format!("judged by work: {delta} of processor time; allowed increase: {allowed}")
+        }
+        _ if w.items.is_empty() => format!(
+            "judged by work, too: no change; {} more is visible in any one",
+            w.resolution
+        ),
+        _ => format!("judged by work, too: {delta} of processor time"),
+    }
 }
 
 /// `1 initcall`, `1,332 initcalls`.

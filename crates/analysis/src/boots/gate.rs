@@ -1,8 +1,9 @@
 //! Whether boots got slower: the answer for a machine that builds and boots.
 
 use super::allowance::{Allowance, Budget, BudgetVerdict, Budgeted, budgeted};
-use super::{Boots, BootsTime, Judged, TimeKind};
+use super::{Boots, BootsTime, Distribution, Judged, TimeKind};
 use crate::effect::Verdict;
+use crate::row::BlameKind;
 use crate::statistics::{Judgement, least_chance};
 use record::{ClockKind, Nanos};
 
@@ -78,6 +79,8 @@ pub struct Gate {
     pub reason: Option<String>,
     /// The comparison; `None` if only budgets were asked.
     pub compared: Option<GateCompared>,
+    /// The work beside first light; `None` if a side does not have it, or too few boots.
+    pub work: Option<GateWork>,
     /// Each budget.
     pub budgets: Vec<Budgeted>,
     /// Items that take longer, and new ones: the largest difference first.
@@ -101,6 +104,22 @@ pub struct GateCompared {
     pub verdict: GateVerdict,
     /// Whether it got faster by more than is fine.
     pub gained: bool,
+}
+
+/// The work of exact boots, which a busy order of processes does not move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GateWork {
+    /// What its items do more in all: the sum over those that changed by more than neutral
+    /// perturbations move them.
+    pub delta: Nanos,
+    /// How much more is still fine.
+    pub allowed: Nanos,
+    /// What the work of the item that varies most has to change by, to be seen.
+    pub resolution: Nanos,
+    /// The items that changed, the largest change first.
+    pub items: Vec<BootsTime>,
+    /// What became of it: passed or slower.
+    pub verdict: GateVerdict,
 }
 
 /// Why nothing can be said.
@@ -179,7 +198,13 @@ pub fn gate(boots: &Boots, question: &GateQuestion<'_>) -> Result<Gate, GateErro
         BudgetVerdict::Over => GateVerdict::OverBudget,
         BudgetVerdict::Missing => GateVerdict::Missing,
     });
+    let light = compared
+        .as_ref()
+        .filter(|c| c.time.kind == TimeKind::FirstLight);
+    let work = light.and_then(|c| work(boots, c.allowed));
+    // Work closes a gate and never opens one: a wait takes time and no work.
     let verdicts = compared.iter().map(|c| c.verdict).chain(of_budgets);
+    let verdicts = verdicts.chain(work.iter().map(|w| w.verdict));
     let (slower, faster) = items(boots);
     Ok(Gate {
         clock: boots.clock,
@@ -190,9 +215,52 @@ pub fn gate(boots: &Boots, question: &GateQuestion<'_>) -> Result<Gate, GateErro
         verdict: verdicts.max().unwrap_or(GateVerdict::Passed),
         reason,
         compared,
+        work,
         budgets,
         slower,
         faster,
+    })
+}
+
+/// The work of both sides, by their processes if a trace has them, else by their units.
+fn work(boots: &Boots, allowed: Nanos) -> Option<GateWork> {
+    let (before, after) = (boots.boots, boots.against?);
+    // One boot does not say how far neutral perturbations move it.
+    if before < 2 || after < 2 {
+        return None;
+    }
+    let of = |kind: BlameKind| {
+        let items = boots.items.iter();
+        let items: Vec<&BootsTime> = items.filter(|i| i.kind == TimeKind::WorkOf(kind)).collect();
+        let base = items.iter().any(|i| i.base.is_some());
+        let new = items.iter().any(|i| i.against.is_some());
+        (base && new).then_some(items)
+    };
+    let items = of(BlameKind::Process).or_else(|| of(BlameKind::Unit))?;
+    // What only some boots of a side have says nothing of that side.
+    let has =
+        |side: &Option<Distribution>, all: usize| side.as_ref().is_some_and(|d| d.boots == all);
+    let changed = items.iter().filter(|i| match (&i.base, &i.against) {
+        (Some(_), Some(_)) => {
+            let sure = i.change.is_some_and(|c| c.verdict != Verdict::NoDifference);
+            sure && has(&i.base, before) && has(&i.against, after)
+        }
+        (None, new) => has(new, after),
+        (base, None) => has(base, before),
+    });
+    let mut changed: Vec<BootsTime> = changed.map(|i| (*i).clone()).collect();
+    changed.sort_by_cached_key(|i| (std::cmp::Reverse(i.delta().abs()), i.name.clone()));
+    let delta = changed.iter().fold(Nanos::ZERO, |sum, i| sum + i.delta());
+    let least = items.iter().filter_map(|i| i.least());
+    Some(GateWork {
+        delta,
+        allowed,
+        resolution: least.max().unwrap_or(Nanos::ZERO),
+        items: changed,
+        verdict: match delta > allowed {
+            true => GateVerdict::Slower,
+            false => GateVerdict::Passed,
+        },
     })
 }
 
@@ -300,17 +368,18 @@ fn items(boots: &Boots) -> (Vec<BootsTime>, Vec<BootsTime>) {
     if boots.against.is_none() {
         return (Vec::new(), Vec::new());
     }
+    let times = || boots.items.iter().filter(|i| !i.kind.is_work());
     // A side without any items was not asked for them.
-    let has_base = boots.items.iter().any(|i| i.base.is_some());
-    let has_new = boots.items.iter().any(|i| i.against.is_some());
+    let has_base = times().any(|i| i.base.is_some());
+    let has_new = times().any(|i| i.against.is_some());
     let moved = |i: &&BootsTime, verdict: Verdict| {
         i.is_apart() && i.change.is_none_or(|c| c.verdict == verdict)
     };
-    let slower = boots.items.iter().filter(|i| {
+    let slower = times().filter(|i| {
         let grew = i.delta() > Nanos::ZERO && i.against.is_some() && has_base;
         grew && moved(i, Verdict::Slower)
     });
-    let faster = boots.items.iter().filter(|i| {
+    let faster = times().filter(|i| {
         let shrank = i.delta() < Nanos::ZERO && i.base.is_some() && has_new;
         shrank && moved(i, Verdict::Faster)
     });

@@ -8,12 +8,16 @@
 mod allowance;
 mod distribution;
 mod gate;
+mod kind;
 mod times;
+mod work;
 
 pub use allowance::{Allowance, Budget, BudgetVerdict, Budgeted};
 pub use distribution::Distribution;
-pub use gate::{Gate, GateCompared, GateError, GateQuestion, GateVerdict, gate};
-pub use times::{BootTimes, TimeKind};
+pub use gate::{Gate, GateCompared, GateError, GateQuestion, GateVerdict, GateWork, gate};
+pub use kind::TimeKind;
+pub use times::BootTimes;
+pub use work::{WORK_OF_UNITS, WORK_TRACED};
 
 use crate::effect::{Effect, Verdict, effect};
 use crate::statistics::{Judgement, SampleEffect, sample_effect};
@@ -141,8 +145,7 @@ pub fn boots(boots: &[BootTimes], against: Option<&[BootTimes]>) -> Result<Boots
         }
     }
     let rows = found.into_iter().map(|(key, sides)| sides.row(key, clock));
-    let (items, mut times): (Vec<_>, Vec<_>) =
-        rows.partition(|row| matches!(row.kind, TimeKind::Item(_)));
+    let (items, mut times): (Vec<_>, Vec<_>) = rows.partition(|row| row.kind.is_of_item());
     // Milestones as they come; the others stand in their own order.
     times.sort_by_key(|row| (row.kind, row.first_median()));
     Ok(Boots {
@@ -178,7 +181,7 @@ impl<'a> Sides<'a> {
             values: self.times,
         };
         // There are thousands of items, and to judge one takes a millisecond.
-        if row.is_apart() || !matches!(kind, TimeKind::Item(_)) {
+        if row.is_apart() || !kind.is_of_item() {
             row.change = row.judged(clock, &Judgement::default());
         }
         row
@@ -219,6 +222,12 @@ impl BootsTime {
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         [self.label(), &self.name, &self.stable].contains(&name)
+    }
+
+    /// By how much an exact one has to change to be seen; `None` where a side has it not.
+    fn least(&self) -> Option<Nanos> {
+        let [base, against] = &self.values;
+        effect(base, against).map(|e| e.least)
     }
 
     fn first_median(&self) -> Option<Nanos> {

@@ -1,9 +1,10 @@
 //! The times of one boot that can be compared with those of another.
 
+use super::kind::TimeKind;
+use super::work::work;
 use crate::compare::{Key as ItemKey, durations, free_place};
 use crate::facts::facts;
 use crate::phases::{Options, Phases, phases_with};
-use crate::row::BlameKind;
 use record::{ClockKind, Nanos, Phase, Record};
 use std::collections::BTreeMap;
 
@@ -16,39 +17,6 @@ const STARTUP_USERSPACE: &str = "systemd.startup_userspace_ns";
 /// systemd cuts each part of a boot to a whole millisecond: so far the sum of five may be
 /// from its total.
 const ROUNDING: Nanos = Nanos(5_000_000);
-
-/// What kind of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TimeKind {
-    /// First light, from the boot's zero.
-    FirstLight,
-    /// What systemd says of the whole start.
-    Total,
-    /// The length of a phase.
-    Phase(Phase),
-    /// A column of a table, by its place.
-    Column(usize),
-    /// How long after the start of its phase a milestone comes.
-    Milestone,
-    /// How long an item takes.
-    Item(BlameKind),
-}
-
-impl TimeKind {
-    /// The word used in every output: `first_light`, `total`, `phase`, `column`,
-    /// `milestone`, or the kind of the item.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::FirstLight => "first_light",
-            Self::Total => "total",
-            Self::Phase(_) => "phase",
-            Self::Column(_) => "column",
-            Self::Milestone => "milestone",
-            Self::Item(kind) => kind.as_str(),
-        }
-    }
-}
 
 /// What is the same thing in two boots: its kind, a name that does not change from
 /// boot to boot, and which of those of that name.
@@ -114,6 +82,10 @@ impl BootTimes {
             let stable = (TimeKind::Item(place.0), place.1.clone(), place.2);
             boot.times.insert(stable, (name, time));
             places.insert(place, ());
+        }
+        let first_light = phases.first_light.as_ref().map(|f| f.at);
+        for (kind, name, time) in work(record, first_light) {
+            boot.add(kind, &name, time);
         }
         boot
     }

@@ -48,6 +48,8 @@ pub(super) fn differing(
     let mut found: Vec<Differing> = all
         .iter()
         .filter(|s| (s.kind, &s.name) != (own.kind, &own.name))
+        // Work is explained by work.
+        .filter(|s| s.kind.is_work() || !own.kind.is_work())
         .filter_map(|s| of_one(s, first, second))
         .filter(|d| d.p <= allowed)
         .collect();

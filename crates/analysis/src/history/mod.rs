@@ -17,7 +17,7 @@ pub use compared::Differing;
 pub use groups::Groups;
 pub use series::{EntryTimes, Level, Series};
 
-use crate::boots::{Allowance, TimeKind};
+use crate::boots::{Allowance, TimeKind, WORK_OF_UNITS, WORK_TRACED};
 use record::{ClockKind, Nanos};
 use std::collections::BTreeSet;
 
@@ -255,11 +255,32 @@ pub fn history(
 fn judged(all: &[Series], of: Option<&str>) -> impl Fn(&Series) -> bool + use<> {
     let of = of.map(str::to_owned);
     let has_light = all.iter().any(|s| s.kind == TimeKind::FirstLight);
+    let work = work(all);
     move |s: &Series| match &of {
         Some(name) => s.name == *name || s.label() == *name,
-        None if has_light => s.kind == TimeKind::FirstLight,
+        None if has_light => match s.kind {
+            TimeKind::Work => work == Some(s.name.as_str()),
+            kind => kind == TimeKind::FirstLight,
+        },
         None => matches!(s.kind, TimeKind::Column(_) | TimeKind::Total),
     }
+}
+
+/// Which work is judged beside first light, if enough entries have any: that of a trace, which
+/// has all of it, if as many entries as of the other have it.
+fn work(all: &[Series]) -> Option<&'static str> {
+    let entries = |name: &str| {
+        let found = all
+            .iter()
+            .find(|s| s.kind == TimeKind::Work && s.name == name);
+        found.map_or(0, |s| s.points.len())
+    };
+    let (traced, units) = (entries(WORK_TRACED), entries(WORK_OF_UNITS));
+    let name = match traced >= units {
+        true => WORK_TRACED,
+        false => WORK_OF_UNITS,
+    };
+    (traced.max(units) >= FEWEST).then_some(name)
 }
 
 /// What may explain a change of a judged time: items, and the columns of a table.
@@ -275,7 +296,7 @@ fn beside(items: &[Series], judged: &[Series], phases: &[Series]) -> Vec<Series>
 }
 
 fn is_item(series: &Series) -> bool {
-    matches!(series.kind, TimeKind::Item(_) | TimeKind::Milestone)
+    series.kind.is_of_item() || series.kind == TimeKind::Milestone
 }
 
 /// Those of `items` with enough points in the newest entries, the longest first, with

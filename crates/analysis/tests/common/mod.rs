@@ -5,7 +5,7 @@
 //! clock printk printk                 and on this clock (name, kind)
 //! relate serial 1.5s printk 0s        two clocks, read at one instant
 //! mark 0s kernel-start kernel         an instant; `-`: begins no phase
-//! span initcall 1ms 2ms foo_init reported=3us doubt=overlap outcome=-517 track=1
+//! span initcall 1ms 2ms foo_init reported=3us doubt=overlap outcome=-517 track=1 cpu=1ms
 //! say 1.5s 6 any text                 a message of level 6
 //! after a.service b.service           a unit that is ordered after another
 //! wants a.service b.service           a unit that pulls in another
@@ -205,6 +205,7 @@ pub fn record(text: &str) -> Record {
                         .track(track)
                         .reported(value("reported").and_then(|t| time(&t)))
                         .outcome(value("outcome").map(|o| o.parse().unwrap()))
+                        .processor(value("cpu").and_then(|t| time(&t)))
                         .doubt(value("doubt").and_then(|d| doubt(&d))),
                 );
             }

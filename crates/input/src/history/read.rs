@@ -288,6 +288,10 @@ fn kind(word: &str, name: &str) -> Option<TimeKind> {
         // Columns of several tables are told by their names.
         "column" => Some(TimeKind::Column(0)),
         "milestone" => Some(TimeKind::Milestone),
+        "work" => Some(TimeKind::Work),
+        "unit_work" => Some(TimeKind::WorkOf(BlameKind::Unit)),
+        "process_work" => Some(TimeKind::WorkOf(BlameKind::Process)),
+        "initcall_work" => Some(TimeKind::WorkOf(BlameKind::Initcall)),
         word => BlameKind::named(word).map(TimeKind::Item),
     }
 }

@@ -62,6 +62,8 @@ const REAL_TIME_CLOCK: u64 = 0x0901_0000;
 /// The names of U-Boot's program and of the flash that it boots from.
 const U_BOOT: &str = "u-boot";
 const BOOT_FLASH: &str = "boot-flash";
+/// The name of a device tree that the experiment gives.
+const DEVICE_TREE: &str = "device-tree";
 
 /// The data register of the board's serial port, a PL011.
 const UART_DATA: u64 = 0x0900_0000;
@@ -135,6 +137,8 @@ pub struct ArmVirt {
     arch: ArmArch,
     initramfs: Archives,
     root: Option<RootFile>,
+    /// In place of the one that the emulator makes.
+    device_tree: Option<HashedFile>,
     loader: Option<UBoot>,
     /// Each variant's own boot, without perturbation.
     variants: BTreeMap<String, BootSpec>,
@@ -271,6 +275,10 @@ impl ArmVirt {
             },
             arch,
             root,
+            device_tree: match &experiment.base.device_tree {
+                Some(path) => Some(HashedFile::of(path.clone(), &read(path)?)),
+                None => None,
+            },
             loader,
             variants: variants.map(|v| (v.name.clone(), v.spec.clone())).collect(),
         })
@@ -297,6 +305,10 @@ impl ArmVirt {
             setup.words.pair("-append", cmdline);
             setup.put(KERNEL, Source::Input(kernel.file.clone()));
             setup.put(INITRAMFS, Source::Input(archive.clone()));
+            if let Some(tree) = &self.device_tree {
+                setup.words.file("-dtb", DEVICE_TREE);
+                setup.put(DEVICE_TREE, Source::Input(tree.clone()));
+            }
             return Ok(());
         };
         let bytes = read(&kernel.file.path)?;

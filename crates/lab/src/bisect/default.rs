@@ -4,6 +4,29 @@ use crate::error::LabError;
 use crate::experiment::Experiment;
 use std::path::Path;
 
+/// A small ARM board with Debian's kernel, whose boot ends in the initramfs: a machine with a
+/// device tree.
+///
+/// # Errors
+/// The experiment cannot be read.
+pub fn arm_base() -> Result<Experiment, LabError> {
+    let lines = [
+        "firstlight_experiment = 1",
+        "[base]",
+        "machine = \"arm-virt\"",
+        "arch = \"armhf\"",
+        "memory_mb = 512",
+        "storage = \"none\"",
+        "kernel = \"debian\"",
+        "root = \"none\"",
+        "first_light = \"init\"",
+        "cmdline = [\"console=ttyAMA0\", \"panic=-1\", \"quiet\", \"cryptomgr.notests\"]",
+        "treatments = [\"kernel=uncompressed\"]",
+        "limit_wall_s = 600",
+    ];
+    Experiment::parse("bisect.toml", &lines.join("\n"))
+}
+
 /// A small PC with Debian's kernel. Without a `root` its boot ends in the initramfs; a root
 /// tree becomes a part of the initramfs, and `until` ends its boot.
 ///

@@ -2,6 +2,7 @@
 
 use super::cmdline::{self, Words};
 use super::config;
+use super::devicetree;
 use super::packages::{self, Package};
 use super::script;
 use super::tree::{self, Source};
@@ -9,6 +10,7 @@ use crate::artifacts::Form;
 use crate::cache::hash_bytes;
 use crate::error::{LabError, io_error};
 use crate::experiment::{Experiment, Kernel, Root};
+use bootimage::branches::Branches;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,6 +39,10 @@ enum Kind {
         first: BTreeMap<String, String>,
         all: Vec<Package>,
         make: Make,
+    },
+    DeviceTree {
+        first: Branches,
+        all: Vec<devicetree::Changed>,
     },
     Tree {
         first: Source,
@@ -117,6 +123,23 @@ impl Differences {
         })
     }
 
+    /// Of two compiled device trees.
+    ///
+    /// # Errors
+    /// A file cannot be read, or is none.
+    pub fn devicetree(first: &Path, second: &Path) -> Result<Self, LabError> {
+        let read = |path: &Path| {
+            let bytes = fs::read(path).map_err(io_error(path, "cannot be read"))?;
+            Branches::read(&bytes).map_err(|e| LabError::Search(format!("{}: {e}", path.display())))
+        };
+        let (first, second) = (read(first)?, read(second)?);
+        let all = devicetree::differences(&first, &second);
+        Ok(Self {
+            names: all.iter().map(|c| c.name.clone()).collect(),
+            kind: Kind::DeviceTree { first, all },
+        })
+    }
+
     /// Of two root trees, each a folder or an image.
     ///
     /// # Errors
@@ -165,7 +188,7 @@ impl Differences {
             Kind::Config { first, all, make } => {
                 let applied = set.iter().filter_map(|i| all.get(*i));
                 let text = config::text(first, applied);
-                let file = written(out, "config", &text)?;
+                let file = written(out, "config", text.as_bytes())?;
                 match make {
                     Some(make) => {
                         let image = file.with_extension("kernel");
@@ -187,12 +210,17 @@ impl Differences {
             }
             Kind::Packages { first, all, make } => {
                 let applied = set.iter().filter_map(|i| all.get(*i));
-                let file = written(out, "packages", &packages::text(first, applied))?;
+                let file = written(out, "packages", packages::text(first, applied).as_bytes())?;
                 let image = file.with_extension("image");
                 if let Err(why) = script::build(make, &file, &image)? {
                     return Ok(Err(why));
                 }
                 experiment.base.root = Root::Image(image);
+            }
+            Kind::DeviceTree { first, all } => {
+                let applied = set.iter().filter_map(|i| all.get(*i));
+                let tree = devicetree::applied(first, applied);
+                experiment.base.device_tree = Some(written(out, "devicetree", &tree.bytes())?);
             }
             Kind::Tree { first, second, all } => {
                 let folder = out.join("trees").join(name);
@@ -243,13 +271,13 @@ fn shown(path: &Path) -> Result<String, LabError> {
     })
 }
 
-/// Writes a text into the folder `made` of `out`, under the hash of its content.
-fn written(out: &Path, kind: &str, text: &str) -> Result<PathBuf, LabError> {
+/// Writes a file into the folder `made` of `out`, under the hash of its content.
+fn written(out: &Path, kind: &str, content: &[u8]) -> Result<PathBuf, LabError> {
     let folder = out.join("made");
     fs::create_dir_all(&folder).map_err(io_error(&folder, "cannot be created"))?;
     let folder = fs::canonicalize(&folder).map_err(io_error(&folder, "cannot be opened"))?;
-    let hash = hash_bytes(text.as_bytes());
+    let hash = hash_bytes(content);
     let path = folder.join(format!("{kind}-{}", hash.get(..16).unwrap_or(&hash)));
-    fs::write(&path, text).map_err(io_error(&path, "cannot be written"))?;
+    fs::write(&path, content).map_err(io_error(&path, "cannot be written"))?;
     Ok(path)
 }

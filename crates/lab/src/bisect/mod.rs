@@ -2,13 +2,14 @@
 //! it. The search itself is [`bisect`].
 //!
 //! [`Differences`] are the numbered differences of two command lines, kernel configurations,
-//! package lists or root trees. [`InLab`] boots the first system with some of them applied.
+//! package lists, root trees or device trees. [`InLab`] boots the first system with some of them applied.
 //! [`history`] runs a script on commits of git instead.
 
 mod boots;
 mod cmdline;
 mod config;
 mod default;
+mod devicetree;
 mod differences;
 pub mod history;
 mod packages;
@@ -16,5 +17,5 @@ mod script;
 mod tree;
 
 pub use boots::InLab;
-pub use default::base;
+pub use default::{arm_base, base};
 pub use differences::{Differences, Make};

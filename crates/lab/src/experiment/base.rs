@@ -7,6 +7,7 @@ use super::recording::Recording;
 use super::root::Root;
 use agent::config::FirstLight;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use storage::Profile;
 use treat::CommandLine;
 
@@ -25,6 +26,8 @@ pub struct Base {
     pub storage: Profile,
     /// The kernel.
     pub kernel: Kernel,
+    /// A device tree in place of the machine's own: `arm-virt` without loader, `arm9`.
+    pub device_tree: Option<PathBuf>,
     /// The root filesystem.
     pub root: Root,
     /// The kernel command line of the baseline, with the words that recording

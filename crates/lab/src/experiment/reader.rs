@@ -135,8 +135,14 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             treatments,
             spec,
         };
+        let device_tree = match &platform {
+            // On `arm9` it goes with the kernel.
+            Platform::ArmVirt { .. } => file.device_tree.as_ref(),
+            _ => None,
+        };
         let base = Base {
             kernel,
+            device_tree: device_tree.map(|d| self.beside(d.get_ref())),
             platform,
             memory_mb: file.memory_mb.map_or(usual_mb, Spanned::into_inner),
             cpu_shift: file.cpu_shift.map_or(usual_shift, Spanned::into_inner),
@@ -400,6 +406,13 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
     ) -> Result<Kernel, LabError> {
         let wrong = |span: Span, why: &str| Err((self.at)(&span, why.to_owned()));
         let on_arm9 = matches!(platform, Platform::Arm9 { .. });
+        let on_arm_virt = matches!(
+            platform,
+            Platform::ArmVirt {
+                loader: Loader::None,
+                ..
+            }
+        );
         let name = text.get_ref().as_str();
         if let Some(lines) = file.kernel_config.as_ref().filter(|_| name != "built") {
             let why = "`kernel_config` works only with `kernel = \"built\"`; remove it or set the \
@@ -407,10 +420,11 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             return wrong(lines.span(), why);
         }
         if let Some(tree) = file.device_tree.as_ref()
+            && !on_arm_virt
             && (!on_arm9 || name == "built")
         {
-            let why = "`device_tree` works only with a kernel file for the machine `arm9`; remove \
-                it";
+            let why = "`device_tree` works only on `arm-virt` without a loader, and with a kernel \
+                file for the machine `arm9`; remove it";
             return wrong(tree.span(), why);
         }
         if let Some(modules) = file
@@ -448,7 +462,11 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             image => Ok(Kernel::File {
                 image: self.beside(image),
                 modules: file.modules.as_ref().map(|m| self.beside(m.get_ref())),
-                device_tree: file.device_tree.as_ref().map(|d| self.beside(d.get_ref())),
+                device_tree: file
+                    .device_tree
+                    .as_ref()
+                    .filter(|_| on_arm9)
+                    .map(|d| self.beside(d.get_ref())),
             }),
         }
     }

@@ -141,6 +141,8 @@ pub(super) struct Block {
     origin: Origin,
     id: String,
     unit: Times,
+    /// In nanoseconds, of all its processes.
+    processor: Option<i64>,
     exit_status: Option<i32>,
     exited: bool,
     main: Main,
@@ -214,6 +216,7 @@ impl Block {
             origin: Origin { source, offset },
             id: String::new(),
             unit: Times::default(),
+            processor: None,
             exit_status: None,
             exited: false,
             main: Main::default(),
@@ -242,6 +245,8 @@ impl Block {
             "Version" => self.manager.version = Some(value.to_owned()),
             "Virtualization" => self.manager.virtualization = Some(value.to_owned()),
             "ExecStart" => self.main.programs = self.main.programs.saturating_add(1),
+            // All ones, or `[not set]`: systemd does not count it.
+            "CPUUsageNSec" => self.processor = value.parse().ok(),
             "ExecMainStatus" => self.exit_status = value.parse().ok(),
             _ => {}
         }
@@ -290,7 +295,7 @@ impl Block {
             .flatten();
         if let Some(span) = span {
             let outcome = self.exit_status.filter(|_| self.exited);
-            recorder.span(span.outcome(outcome));
+            recorder.span(span.outcome(outcome).processor(self.processor));
             if let Some((start, end)) = self.unit.started() {
                 for (part, from, to) in self.main.parts(start, end) {
                     let name = recorder.name(&format!("{}: {part}", self.id));

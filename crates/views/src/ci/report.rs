@@ -1,6 +1,6 @@
 //! What every format says.
 
-use crate::words::{counted, gate_moved, percent, signed};
+use crate::words::{counted, gate_moved, gate_work, percent, signed};
 use analysis::{
     BootsTime, BudgetVerdict, Differing, Gate, GateVerdict, History, HistoryChange, HistoryVerdict,
     Judged,
@@ -176,6 +176,16 @@ pub fn of_gate(g: &Gate) -> Report {
             value: d.median,
             range: Some((d.least, d.most)),
         }));
+    }
+    if let Some(w) = &g.work {
+        let name = |i: &BootsTime| format!("{}: {}", i.name, signed(i.delta()));
+        checks.push(Check {
+            id: "work".to_owned(),
+            outcome: outcome_of(w.verdict),
+            summary: gate_work(w),
+            details: w.items.iter().take(MOVERS).map(name).collect(),
+            time: None,
+        });
     }
     for b in &g.budgets {
         let (name, limit) = (&b.budget.name, b.budget.limit);

@@ -13,7 +13,7 @@ pub struct Bisect {
     #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
     /// What was bisected.
-    #[schemars(extend("enum" = ["cmdline", "config", "packages", "image", "run"]))]
+    #[schemars(extend("enum" = ["cmdline", "config", "devicetree", "packages", "image", "run"]))]
     pub kind: &'static str,
     /// Names of both systems.
     pub ends: [String; 2],
@@ -167,7 +167,7 @@ pub struct BisectPlan {
     #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
     /// What is bisected.
-    #[schemars(extend("enum" = ["cmdline", "config", "packages", "image", "run"]))]
+    #[schemars(extend("enum" = ["cmdline", "config", "devicetree", "packages", "image", "run"]))]
     pub kind: &'static str,
     /// Names of both systems.
     pub ends: [String; 2],

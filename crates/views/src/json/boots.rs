@@ -8,18 +8,22 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Kinds of times that boots are compared by.
-pub(super) const KINDS: [&str; 11] = [
+pub(super) const KINDS: [&str; 15] = [
     "first_light",
     "total",
     "phase",
     "column",
     "milestone",
+    "work",
     "initcall",
     "probe",
     "unit",
     "process",
     "file",
     "stage",
+    "unit_work",
+    "process_work",
+    "initcall_work",
 ];
 
 /// Times of several boots, and of the boots that they are compared with.
@@ -175,12 +179,32 @@ pub struct Gate {
     pub gained: bool,
     /// Reason for the verdict other than a slowdown; null if there is none.
     pub missing: Option<String>,
+    /// Work beside first light; null if a side does not have it or has fewer than two boots.
+    pub work: Option<GateWork>,
     /// Budgets.
     pub budgets: Vec<GateBudget>,
     /// Items that are slower or new.
     pub slower: Vec<BootsRow>,
     /// Items that are faster or gone.
     pub faster: Vec<BootsRow>,
+}
+
+/// Work (processor time in virtual time) that changed by more than neutral perturbations move it.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct GateWork {
+    /// Verdict: `passed` or `slower`.
+    #[schemars(extend("enum" = ["passed", "slower"]))]
+    pub verdict: &'static str,
+    /// Sum of the changes of all items; positive is more work.
+    pub delta_ns: i64,
+    /// Additional work that is still accepted.
+    #[schemars(range(min = 0))]
+    pub allowed_ns: i64,
+    /// Change that is visible in the item that varies most.
+    #[schemars(range(min = 0))]
+    pub resolution_ns: i64,
+    /// Items that changed, the largest change first.
+    pub items: Vec<BootsRow>,
 }
 
 /// A budget and its verdict.
@@ -233,6 +257,13 @@ pub fn gate(g: &analysis::Gate) -> Gate {
         resolution_ns: compared.and_then(|c| c.resolution).map(Nanos::get),
         gained: compared.is_some_and(|c| c.gained),
         missing: g.reason.clone(),
+        work: g.work.as_ref().map(|w| GateWork {
+            verdict: w.verdict.as_str(),
+            delta_ns: w.delta.get(),
+            allowed_ns: w.allowed.get(),
+            resolution_ns: w.resolution.get(),
+            items: w.items.iter().map(|r| row(r, true)).collect(),
+        }),
         budgets: g.budgets.iter().map(budget).collect(),
         slower: g.slower.iter().map(|r| row(r, true)).collect(),
         faster: g.faster.iter().map(|r| row(r, true)).collect(),

@@ -84,6 +84,15 @@ pub fn gate(g: &Gate, top: usize, style: &Style) -> String {
         screen.heading("Budgets", "");
         gate_budgets(&mut screen, &g.budgets);
     }
+    if let Some(work) = g.work.as_ref().filter(|w| !w.items.is_empty()) {
+        let total = work.items.len();
+        let about = match total > top {
+            true => format!("the {top} largest changes of {total}"),
+            false => String::new(),
+        };
+        screen.heading("Changed work", &about);
+        compared(&mut screen, work.items.iter().take(top), g.clock);
+    }
     for (title, what, items) in [
         ("Slower items", "increases", &g.slower),
         ("Faster items", "decreases", &g.faster),
@@ -113,8 +122,12 @@ const fn gate_word(verdict: GateVerdict) -> (Ansi, &'static str) {
 }
 
 fn gate_compared(screen: &mut Screen, g: &Gate, c: &GateCompared) {
+    let work = g.work.as_ref().map(|w| w.verdict);
     let (ansi, word) = match c.verdict {
         GateVerdict::Passed if g.verdict != GateVerdict::Passed => gate_word(g.verdict),
+        GateVerdict::CannotTell if work == Some(GateVerdict::Slower) => {
+            gate_word(GateVerdict::Slower)
+        }
         verdict => gate_word(verdict),
     };
     let line = format!(
@@ -124,6 +137,13 @@ fn gate_compared(screen: &mut Screen, g: &Gate, c: &GateCompared) {
         words::gate_moved(c),
     );
     screen.line(&line);
+    if let Some(work) = &g.work {
+        let ansi = match work.verdict {
+            GateVerdict::Slower => BAD,
+            _ => DIM,
+        };
+        screen.wrapped("", INDENT, ansi, &words::gate_work(work));
+    }
     let (before, after) = g.boots;
     let text = format!(
         "{} against {after}, medians; allowed increase: {}",

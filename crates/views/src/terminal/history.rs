@@ -121,6 +121,10 @@ fn sure(screen: &mut Screen, h: &History, c: &HistoryChange, input: &str) {
         chance(c.p)
     );
     screen.wrapped("", INDENT, DIM, &text);
+    if c.kind.is_work() {
+        let text = "judged by work: processor time, which a busy order of processes does not move";
+        screen.wrapped("", INDENT, DIM, text);
+    }
     let label = |at: usize| h.labels.get(at).map_or("", String::as_str);
     if c.range.0 != c.range.1 {
         let text = format!(

@@ -25,6 +25,11 @@ pub enum BisectVerb {
         after_help = "Example:\n  $ firstlight bisect config before.config after.config --make './build-kernel \"$1\" \"$2\"'"
     )]
     Config(BisectConfig),
+    /// Bisect two compiled device trees
+    #[command(
+        after_help = "Example:\n  $ firstlight bisect devicetree before.dtb after.dtb --experiment boot.toml"
+    )]
+    Devicetree(BisectDevicetree),
     /// Bisect two lists of packages
     #[command(
         after_help = "Example:\n  $ firstlight bisect packages 1.9.manifest 1.10.manifest --make './build-image \"$1\" \"$2\"'"
@@ -71,7 +76,7 @@ pub struct Search {
 #[command(next_help_heading = "Boots")]
 pub struct InLab {
     /// Machine, storage and all else that both systems share [default: a small PC with Debian's
-    /// kernel]
+    /// kernel; for `devicetree`, QEMU's 32-bit ARM board]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub experiment: Option<PathBuf>,
     /// Number of parallel boots [default: by processors]
@@ -107,6 +112,20 @@ pub struct BisectConfig {
     /// lab builds Debian's source]
     #[arg(long, value_name = "COMMAND")]
     pub make: Option<String>,
+    #[command(flatten)]
+    pub lab: InLab,
+    #[command(flatten)]
+    pub search: Search,
+}
+
+#[derive(Debug, Args)]
+pub struct BisectDevicetree {
+    /// First device tree (.dtb)
+    #[arg(value_name = "FIRST", value_hint = ValueHint::FilePath)]
+    pub first: PathBuf,
+    /// Second device tree
+    #[arg(value_name = "SECOND", value_hint = ValueHint::FilePath)]
+    pub second: PathBuf,
     #[command(flatten)]
     pub lab: InLab,
     #[command(flatten)]

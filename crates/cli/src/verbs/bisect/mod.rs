@@ -10,15 +10,15 @@ use analysis::Allowance;
 use anyhow::{Context, Result, bail};
 use args::{Bisect, BisectRun, BisectVerb, InLab, Search};
 use bisect::{Found, Outcome, See, Settings, Trace};
-use lab::Experiment;
 use lab::bisect::{Differences, base, history};
 use lab::search::Local;
+use lab::{Experiment, Loader, Platform};
 use record::Nanos;
 use std::path::{Path, PathBuf};
 use views::{BisectPlan, Bisected};
 
 pub fn run(args: &Bisect, out: &mut Out) -> Result<()> {
-    let mut root = None;
+    let (mut root, mut has_device_tree) = (None, false);
     let (kind, ends, differences, lab, search) = match &args.verb {
         BisectVerb::Cmdline(a) => {
             let differences = Differences::cmdline(&line(&a.first)?, &line(&a.second)?)?;
@@ -29,6 +29,12 @@ pub fn run(args: &Bisect, out: &mut Out) -> Result<()> {
             let differences = Differences::config(&a.first, &a.second, a.make.clone())?;
             let ends = shown([&a.first, &a.second]);
             ("config", ends, differences, &a.lab, &a.search)
+        }
+        BisectVerb::Devicetree(a) => {
+            let differences = Differences::devicetree(&a.first, &a.second)?;
+            has_device_tree = true;
+            let ends = shown([&a.first, &a.second]);
+            ("devicetree", ends, differences, &a.lab, &a.search)
         }
         BisectVerb::Packages(a) => {
             let differences = Differences::packages(&a.first, &a.second, a.make.clone())?;
@@ -44,7 +50,24 @@ pub fn run(args: &Bisect, out: &mut Out) -> Result<()> {
         BisectVerb::Run(a) => return on_commits(a, out),
     };
     let plan = plan(kind, ends, &differences);
-    let base = experiment(lab, root)?;
+    let base = match (has_device_tree, &lab.experiment) {
+        (true, None) => lab::bisect::arm_base()?,
+        _ => experiment(lab, root)?,
+    };
+    let is_known = matches!(
+        base.base.platform,
+        Platform::Arm9 { .. }
+            | Platform::ArmVirt {
+                loader: Loader::None,
+                ..
+            }
+    );
+    if has_device_tree && !is_known {
+        bail!(
+            "--experiment: device trees can only be exchanged on `arm9`, and on `arm-virt` without \
+             a loader; name such a machine"
+        );
+    }
     in_lab(plan, &differences, &base, (lab, search), out)
 }
 
