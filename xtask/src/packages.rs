@@ -5,6 +5,7 @@ mod bench;
 mod chroot;
 mod clean;
 mod container;
+mod semver;
 mod target;
 mod twice;
 
@@ -41,16 +42,17 @@ const CHECKS: &[Check] = &[
     ("debian-13", |bench| debian(bench, DEBIAN[1])),
 ];
 
-/// Checks that are run only if they are named, because each takes many minutes.
+/// Checks that are run only if they are named in full, because each takes many minutes.
 const LONG: &[Check] = &[
     ("reproducible-program", twice::program),
     ("demo-debian-13", clean::demo),
     ("demo-container", container::demo),
     ("publish", publish),
+    ("semver", semver::check),
 ];
 
-/// Runs the checks that have one of `filter` in their names; all but the long ones if it
-/// is empty.
+/// Runs the checks that have one of `filter` in their names, and the long ones that it names
+/// in full; all but the long ones if it is empty.
 ///
 /// # Errors
 /// If the release cannot be made.
@@ -80,7 +82,10 @@ pub fn test(filter: &[String]) -> Result<Summary> {
     };
     let is_named = |(name, _): &&Check| filter.iter().any(|f| name.contains(f.as_str()));
     let usual = CHECKS.iter().filter(|c| filter.is_empty() || is_named(c));
-    for (name, check) in usual.chain(LONG.iter().filter(is_named)) {
+    let long = LONG
+        .iter()
+        .filter(|(name, _)| filter.iter().any(|f| f == name));
+    for (name, check) in usual.chain(long) {
         eprintln!("==> packages: {name}");
         let begun = Instant::now();
         let outcome = check(&bench);
