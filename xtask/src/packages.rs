@@ -28,6 +28,7 @@ const CHECKS: &[Check] = &[
     ("reproducible-agent", twice::agent),
     ("reproducible-packages", packages_twice),
     ("checksums", checksums),
+    ("signature", signature),
     ("deb-lintian", lintian),
     ("rpm-rpmlint", rpmlint),
     ("arch-makepkg", makepkg),
@@ -151,6 +152,36 @@ fn checksums(bench: &Bench) -> Result<Outcome> {
             .current_dir(&bench.release.dist),
     )?;
     Ok(Outcome::Passed)
+}
+
+/// Signs the checksums with a key that is made for this, and verifies them.
+fn signature(bench: &Bench) -> Result<Outcome> {
+    if !has("gpg") {
+        return skip("there is no gpg");
+    }
+    // Short, because gpg's agent listens on a socket in it.
+    let home = tempfile::Builder::new().prefix("fl").tempdir()?;
+    let key = "release-test@firstlight-boot.example";
+    let gpg = |words: &[&str]| {
+        quietly(
+            Command::new("gpg")
+                .env("GNUPGHOME", home.path())
+                .current_dir(&bench.release.dist)
+                .args(["--batch", "--passphrase", ""])
+                .args(words),
+        )
+    };
+    gpg(&["--quick-generate-key", key, "ed25519", "sign", "never"])?;
+    release::sums(&bench.release.dist)?;
+    release::sign(&bench.release.dist, key, Some(home.path()))?;
+    let verified = gpg(&["--verify", "SHA256SUMS.asc", "SHA256SUMS"]).map(|_| Outcome::Passed);
+    // The agent that gpg started keeps its folder in use.
+    let _ = Command::new("gpgconf")
+        .env("GNUPGHOME", home.path())
+        .args(["--kill", "all"])
+        .output();
+    fs::remove_file(bench.file("SHA256SUMS.asc"))?;
+    verified
 }
 
 fn lintian(bench: &Bench) -> Result<Outcome> {

@@ -42,8 +42,11 @@ pub fn write(dist: &Path) -> Result<()> {
 }
 
 /// Signs the checksums with a key of `gpg`.
-pub(super) fn sign(dist: &Path, key: &str) -> Result<()> {
+pub fn sign(dist: &Path, key: &str, home: Option<&Path>) -> Result<()> {
     let mut gpg = Command::new("gpg");
+    if let Some(home) = home {
+        gpg.env("GNUPGHOME", home);
+    }
     gpg.current_dir(dist).args([
         "--batch",
         "--yes",
