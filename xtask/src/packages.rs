@@ -5,6 +5,7 @@ mod bench;
 mod chroot;
 mod clean;
 mod container;
+mod semver;
 mod target;
 mod twice;
 
@@ -27,6 +28,7 @@ const CHECKS: &[Check] = &[
     ("reproducible-agent", twice::agent),
     ("reproducible-packages", packages_twice),
     ("checksums", checksums),
+    ("signature", signature),
     ("deb-lintian", lintian),
     ("rpm-rpmlint", rpmlint),
     ("arch-makepkg", makepkg),
@@ -41,16 +43,17 @@ const CHECKS: &[Check] = &[
     ("debian-13", |bench| debian(bench, DEBIAN[1])),
 ];
 
-/// Checks that are run only if they are named, because each takes many minutes.
+/// Checks that are run only if they are named in full, because each takes many minutes.
 const LONG: &[Check] = &[
     ("reproducible-program", twice::program),
     ("demo-debian-13", clean::demo),
     ("demo-container", container::demo),
     ("publish", publish),
+    ("semver", semver::check),
 ];
 
-/// Runs the checks that have one of `filter` in their names; all but the long ones if it
-/// is empty.
+/// Runs the checks that have one of `filter` in their names, and the long ones that it names
+/// in full; all but the long ones if it is empty.
 ///
 /// # Errors
 /// If the release cannot be made.
@@ -80,7 +83,10 @@ pub fn test(filter: &[String]) -> Result<Summary> {
     };
     let is_named = |(name, _): &&Check| filter.iter().any(|f| name.contains(f.as_str()));
     let usual = CHECKS.iter().filter(|c| filter.is_empty() || is_named(c));
-    for (name, check) in usual.chain(LONG.iter().filter(is_named)) {
+    let long = LONG
+        .iter()
+        .filter(|(name, _)| filter.iter().any(|f| f == name));
+    for (name, check) in usual.chain(long) {
         eprintln!("==> packages: {name}");
         let begun = Instant::now();
         let outcome = check(&bench);
@@ -146,6 +152,36 @@ fn checksums(bench: &Bench) -> Result<Outcome> {
             .current_dir(&bench.release.dist),
     )?;
     Ok(Outcome::Passed)
+}
+
+/// Signs the checksums with a key that is made for this, and verifies them.
+fn signature(bench: &Bench) -> Result<Outcome> {
+    if !has("gpg") {
+        return skip("there is no gpg");
+    }
+    // Short, because gpg's agent listens on a socket in it.
+    let home = tempfile::Builder::new().prefix("fl").tempdir()?;
+    let key = "release-test@firstlight-boot.example";
+    let gpg = |words: &[&str]| {
+        quietly(
+            Command::new("gpg")
+                .env("GNUPGHOME", home.path())
+                .current_dir(&bench.release.dist)
+                .args(["--batch", "--passphrase", ""])
+                .args(words),
+        )
+    };
+    gpg(&["--quick-generate-key", key, "ed25519", "sign", "never"])?;
+    release::sums(&bench.release.dist)?;
+    release::sign(&bench.release.dist, key, Some(home.path()))?;
+    let verified = gpg(&["--verify", "SHA256SUMS.asc", "SHA256SUMS"]).map(|_| Outcome::Passed);
+    // The agent that gpg started keeps its folder in use.
+    let _ = Command::new("gpgconf")
+        .env("GNUPGHOME", home.path())
+        .args(["--kill", "all"])
+        .output();
+    fs::remove_file(bench.file("SHA256SUMS.asc"))?;
+    verified
 }
 
 fn lintian(bench: &Bench) -> Result<Outcome> {

@@ -5,6 +5,7 @@
 //! file that is no page leads to the repository. A link to nothing fails.
 
 mod generated;
+mod links;
 
 use crate::release::Version;
 use crate::{root, step};
@@ -85,7 +86,15 @@ pub fn build() -> Result<()> {
     let vitepress = folder.join("node_modules/.bin/vitepress");
     let envs = [("FIRSTLIGHT_SITE", site.as_str())];
     step(&vitepress.display().to_string(), &["build", &site], &envs)?;
-    println!("{}", folder.join("out/index.html").display());
+    let out = folder.join("out");
+    let (broken, count) = links::broken(&out)?;
+    if !broken.is_empty() {
+        bail!("links that lead nowhere:\n  {}", broken.join("\n  "));
+    }
+    println!(
+        "{}: {count} links checked",
+        out.join("index.html").display()
+    );
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -173,6 +174,234 @@ fn a_redacted_log_has_the_same_times() {
             );
             assert_eq!(times(&before), times(&after), "{name}: {verb}");
         }
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).unwrap();
+    gzip.finish().unwrap()
+}
+
+/// What is in these bytes, and in every gzip and zstd among them, without compression.
+fn opened(bytes: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    let magic = |m: &[u8]| bytes.starts_with(m);
+    if magic(&[0x1f, 0x8b]) {
+        flate2::read::GzDecoder::new(bytes)
+            .read_to_end(&mut plain)
+            .unwrap();
+    } else if magic(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        plain = zstd::decode_all(bytes).unwrap();
+    } else if !bytes.get(257..).is_some_and(|m| m.starts_with(b"ustar")) {
+        return bytes.to_vec();
+    } else {
+        for entry in tar::Archive::new(bytes).entries().unwrap() {
+            let mut member = Vec::new();
+            entry.unwrap().read_to_end(&mut member).unwrap();
+            plain.extend(opened(&member));
+        }
+        return plain;
+    }
+    opened(&plain)
+}
+
+/// A kernel log with all secrets.
+fn log_of_secrets(secrets: &[(String, String)]) -> String {
+    let mut log = String::from("[    0.000000] Linux version 6.1.0 (gcc 12.2) #1 SMP\n");
+    for (n, (text, _)) in secrets.iter().enumerate() {
+        log.push_str(&format!("[    0.{:06}] {text} \n", n + 1));
+    }
+    log + "[    0.900000] Run /sbin/init as init process\n"
+}
+
+/// `firstlight redact`, and what it wrote.
+fn sent(folder: &Path, name: &str, bytes: &[u8]) -> Vec<u8> {
+    let (from, to) = (folder.join(name), folder.join(format!("sent-{name}")));
+    std::fs::write(&from, bytes).unwrap();
+    let output = firstlight(&["redact", from.to_str().unwrap(), "-o", to.to_str().unwrap()]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {error}");
+    std::fs::read(to).unwrap()
+}
+
+#[test]
+fn of_200_secrets_inside_compressed_or_quoted_text_none_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let secrets: Vec<_> = (0..200).map(secret).collect();
+    let log = log_of_secrets(&secrets);
+    let mut inputs = vec![
+        ("dmesg.txt.gz", gzip(log.as_bytes())),
+        (
+            "dmesg.txt.zst",
+            zstd::encode_all(log.as_bytes(), 1).unwrap(),
+        ),
+        (
+            "config.gz",
+            gzip(
+                format!(
+                    "CONFIG_X86=y\nCONFIG_CMDLINE=\"{}\"\n",
+                    log.replace('\n', " ")
+                )
+                .as_bytes(),
+            ),
+        ),
+    ];
+    // Newest first, as `journalctl -r` prints it
+    let mut lines: Vec<&str> = log.lines().collect();
+    lines.reverse();
+    inputs.push(("newest-first.txt", lines.join("\n").into_bytes()));
+    // Each message as a string in JSON, as journalctl and dmesg write it
+    let (mut journal, mut ring) = (String::new(), Vec::new());
+    for (n, (text, _)) in secrets.iter().enumerate() {
+        let message = format!("first\n{text}\tlast");
+        let at = 5_000 + n;
+        let entry = serde_json::json!({"MESSAGE": message, "__MONOTONIC_TIMESTAMP": at.to_string(),
+            "_TRANSPORT": "kernel", "__CURSOR": format!("s={n}")});
+        journal.push_str(&format!("{entry}\n"));
+        ring.push(serde_json::json!({"pri": 6, "time": 0.001 * n as f64, "msg": message}));
+    }
+    inputs.push(("journal.json", journal.into_bytes()));
+    let ring = serde_json::json!({ "dmesg": ring }).to_string();
+    inputs.push(("dmesg.json", ring.into_bytes()));
+    // A bootchart with a kernel log, and a capture with a compressed configuration
+    let chart = opened_tar(&corpus().join("bootchart/bootchartd.tgz"), &log);
+    inputs.push(("bootchart.tgz", gzip(&chart)));
+    let manifest = r#"{"firstlight_capture":1,"taken_by":"a test","machine":"a","kernel":"6.1.0",
+        "cmdline":"quiet","clocks":[],"sources":[
+        {"name":"kernel log","format":"kernel-log","file":"dmesg.txt","clock":""},
+        {"name":"config","format":"kernel-config","file":"proc/config.gz","clock":""}]}"#;
+    let config = inputs[2].1.clone();
+    let capture = archive(&[
+        ("manifest.json", manifest.as_bytes()),
+        ("dmesg.txt", log.as_bytes()),
+        ("proc/config.gz", &config),
+    ]);
+    inputs.push(("capture.tar", capture));
+    for (name, bytes) in inputs {
+        let held = opened(&bytes);
+        let sent = sent(folder.path(), name, &bytes);
+        assert_eq!(
+            sent.starts_with(&[0x1f, 0x8b]),
+            name == "config.gz" || name == "bootchart.tgz"
+        );
+        let sent = opened(&sent);
+        for (text, gone) in &secrets {
+            let find = |bytes| memchr::memmem::find(bytes, gone.as_bytes());
+            // The test plants what it looks for.
+            assert!(find(&held[..]).is_some(), "{name}: {text} was not planted");
+            assert!(find(&sent[..]).is_none(), "{name}: {text}");
+        }
+        if name.ends_with(".json") {
+            let lines = sent.split(|b| *b == b'\n').filter(|l| !l.is_empty());
+            for line in lines {
+                let line: Result<Value, _> = serde_json::from_slice(line);
+                assert!(line.is_ok(), "{name}: {line:?}");
+            }
+        }
+    }
+}
+
+/// A tar of these files.
+fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(Vec::new());
+    for (name, bytes) in members {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, name, *bytes).unwrap();
+    }
+    tar.into_inner().unwrap()
+}
+
+/// The tar in a gzip, with a kernel log beside what it has.
+fn opened_tar(path: &Path, log: &str) -> Vec<u8> {
+    let packed = std::fs::read(path).unwrap();
+    let mut members = Vec::new();
+    let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(&packed[..]));
+    for entry in tar.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let name = entry.path().unwrap().display().to_string();
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).unwrap();
+        members.push((name, bytes));
+    }
+    members.retain(|(name, _)| !name.ends_with("dmesg"));
+    members.push(("dmesg".to_owned(), log.as_bytes().to_vec()));
+    let members: Vec<(&str, &[u8])> = members
+        .iter()
+        .map(|(name, bytes)| (name.as_str(), &bytes[..]))
+        .collect();
+    archive(&members)
+}
+
+#[test]
+fn of_200_secrets_in_a_large_page_none_is_left_and_it_is_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let secrets: Vec<_> = (0..200).map(secret).collect();
+    // So long that the page compresses its data
+    let mut log = log_of_secrets(&secrets);
+    for n in 0..20_000 {
+        log.push_str(&format!(
+            "[    1.{n:06}] line {n} of many others, \"quoted\"\n"
+        ));
+    }
+    let input = folder.path().join("boot.log");
+    std::fs::write(&input, &log).unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for against in [false, true] {
+        let (input, page) = (input.to_str().unwrap(), path("boot.html"));
+        let mut words = vec!["report", input, "-o", &page];
+        if against {
+            words.extend(["--against", input]);
+        }
+        assert!(firstlight(&words).status.success());
+        let made = std::fs::read_to_string(&page).unwrap();
+        assert!(made.contains("\"encoding\":\"gzip\""));
+        let sent = String::from_utf8(sent(folder.path(), "page.html", made.as_bytes())).unwrap();
+        let (before, after) = (
+            views::html::Taken::of(&made).unwrap(),
+            views::html::Taken::of(&sent).unwrap(),
+        );
+        for (text, gone) in &secrets {
+            assert!(!sent.contains(gone.as_str()), "{text}");
+            assert!(!after.data.contains(gone.as_str()), "{text}");
+        }
+        let planted = secrets
+            .iter()
+            .filter(|s| before.data.contains(&s.1))
+            .count();
+        assert_eq!(planted, 200, "planted");
+        // Its program is as it was, and its data is JSON of the same shape.
+        assert_eq!((before.before, before.after), (after.before, after.after));
+        let [a, b] = [&before.data, &after.data].map(|d| serde_json::from_str::<Value>(d).unwrap());
+        let [mut times, mut sent_times] = [Vec::new(), Vec::new()];
+        collect(&a, &mut times);
+        collect(&b, &mut sent_times);
+        assert_eq!(times, sent_times);
+        assert_eq!(a.as_object().unwrap().len(), b.as_object().unwrap().len());
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_is_refused_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("sent");
+    for (input, words) in [
+        ("ftrace/modprobe-7.dat", "trace-cmd convert"),
+        ("boot/uImage", "cannot be redacted"),
+    ] {
+        let input = corpus().join(input);
+        let output = firstlight(&[
+            "redact",
+            input.to_str().unwrap(),
+            "-o",
+            to.to_str().unwrap(),
+        ]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert!(!to.exists());
     }
 }
 

@@ -26,6 +26,7 @@ pub mod listing;
 mod looks;
 pub mod names;
 mod open;
+mod opened;
 mod packed;
 mod pasted;
 mod reading;

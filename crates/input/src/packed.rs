@@ -25,7 +25,7 @@ pub fn is_utf16(head: &[u8]) -> bool {
 }
 
 /// How these bytes are packed; `None` if they are not.
-fn compression(head: &[u8]) -> Option<Compression> {
+pub(crate) fn compression(head: &[u8]) -> Option<Compression> {
     match skippable(head) {
         Some(_) => Some(Compression::Zstd),
         None => Compression::detect(head).filter(|c| *c != Compression::None),

@@ -1,10 +1,13 @@
 //! Inputs without what identifies a machine or a person.
 
 use crate::bytes::Bytes;
-use crate::error::{On, Result};
+use crate::error::{On, Result, refuse};
+use crate::opened;
 use crate::types::{Capture, Input, Raw};
 use agent::capture::{Manifest, NoteInfo};
+use inspect::kernel_image::KERNEL_IMAGE;
 use redact::Redactor;
+use sources::Source;
 use std::path::PathBuf;
 
 /// The kind of a capture's note that says what was replaced.
@@ -13,14 +16,20 @@ const NOTE: &str = "redacted";
 /// Learns the names in `input`. Learn all inputs before the first is redacted.
 ///
 /// # Errors
-/// If a manifest cannot be written as JSON.
+/// If a manifest cannot be written as JSON, or a file is compressed in a way that cannot be
+/// redacted.
 pub fn learn(redactor: &mut Redactor, input: &Input) -> Result<()> {
     match input {
-        Input::Raw(raw) => redactor.learn(&raw.bytes),
+        Input::Raw(raw) if raw.source.name() == KERNEL_IMAGE.name() => refuse!(
+            "{}: a kernel image is compressed and signed, and cannot be redacted; expected a \
+             capture, a log or a page",
+            raw.name
+        ),
+        Input::Raw(raw) => opened::learn(redactor, &raw.name, &raw.bytes)?,
         Input::Capture(capture) => {
             redactor.learn(&serde_json::to_vec(&capture.manifest)?);
-            for (_, bytes) in &capture.members {
-                redactor.learn(bytes);
+            for (name, bytes) in &capture.members {
+                opened::learn(redactor, name, bytes)?;
             }
         }
     }
@@ -30,12 +39,12 @@ pub fn learn(redactor: &mut Redactor, input: &Input) -> Result<()> {
 /// `input`, redacted. The manifest of a capture says what was replaced so far.
 ///
 /// # Errors
-/// If a manifest is no JSON afterwards.
+/// If a manifest is no JSON afterwards, or a file cannot be redacted.
 pub fn redacted(redactor: &mut Redactor, input: Input) -> Result<Input> {
     Ok(match input {
         Input::Raw(raw) => Input::Raw(Raw {
             name: text(redactor, &raw.name),
-            bytes: Bytes::Read(redactor.redact(&raw.bytes)),
+            bytes: Bytes::Read(opened::redacted(redactor, &raw.name, &raw.bytes)?),
             source: raw.source,
         }),
         Input::Capture(capture) => {
@@ -46,8 +55,11 @@ pub fn redacted(redactor: &mut Redactor, input: Input) -> Result<Input> {
             } = *capture;
             let members = members
                 .into_iter()
-                .map(|(name, bytes)| (name, redactor.redact(&bytes)))
-                .collect();
+                .map(|(name, bytes)| {
+                    let bytes = opened::redacted(redactor, &name, &bytes)?;
+                    Ok((name, bytes))
+                })
+                .collect::<Result<_>>()?;
             let manifest = redactor.redact(&serde_json::to_vec(&manifest)?);
             let mut manifest: Manifest = serde_json::from_slice(&manifest)
                 .on(|| "the manifest is no JSON after redaction".to_owned())?;

@@ -2,6 +2,7 @@
 
 use crate::kind::Kind;
 use crate::names::Names;
+use crate::quote::{QUOTE, START, between_escapes, is_escape};
 use regex::bytes::Regex;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
@@ -16,7 +17,13 @@ pub(crate) struct Found {
 
 /// A form: what it is, its pattern, and what a match must also be. If the pattern
 /// has a group, that is replaced.
+/// `QUOTE` in it is a quotation mark, `START` the begin of a word, `SECRET` the name of a
+/// secret parameter.
 type Form = (Kind, &'static str, fn(&Around<'_>) -> bool);
+
+/// The name of a parameter whose value is a secret.
+const SECRET: &str =
+    r"[\w.-]*(?:passwo?r?d|passphrase|secret|token|psk|api_?key|credentials?|private_?key)[\w.-]*";
 
 /// A match, with the text around it.
 struct Around<'a> {
@@ -29,12 +36,11 @@ impl Around<'_> {
         self.text.get(self.at.clone()).unwrap_or_default()
     }
 
+    /// The byte before it; none that ends an escape.
     fn before(&self) -> Option<u8> {
-        self.at
-            .start
-            .checked_sub(1)
-            .and_then(|i| self.text.get(i))
-            .copied()
+        let at = self.at.start.checked_sub(1)?;
+        let byte = self.text.get(at).copied()?;
+        (!is_escape(self.text, at)).then_some(byte)
     }
 
     fn after(&self) -> Option<u8> {
@@ -56,14 +62,27 @@ impl Around<'_> {
 
 /// In the order of rank: of two that begin at one place the first counts.
 const FORMS: &[Form] = &[
+    // In quotation marks it may have spaces.
     (
         Kind::Secret,
-        r#"(?i-u)\b[\w.-]*(?:passwo?r?d|passphrase|secret|token|psk|api_?key|credentials?|private_?key)[\w.-]*=["']?([^\s"',;&]+)"#,
+        r#"(?i-u)SECRET(?:QUOTE)?[ \t]*[:=][ \t]*(?:\\*"|&quot;)([^"\\\n&]+)"#,
         |a| !is_switch(a.secret()),
+    ),
+    (Kind::Secret, r"(?i-u)SECRET='([^'\n]+)'", |a| {
+        !is_switch(a.secret())
+    }),
+    (Kind::Secret, r#"(?i-u)SECRET=([^\s"',;&\\]+)"#, |a| {
+        !is_switch(a.secret())
+    }),
+    // An option of a program, and its value as the next word.
+    (
+        Kind::Secret,
+        r#"(?i-u)[\s\x00"'\[]--SECRET(?:[ \x00]|QUOTE, ?QUOTE)([^\s\x00"'\\,;-][^\s\x00"'\\,;]*)"#,
+        |_| true,
     ),
     (
         Kind::Credentials,
-        r"(?-u)\b[a-z][a-z0-9+.-]*://([^\s/@:]+:[^\s/@]+)@",
+        r#"(?-u)\b[a-z][a-z0-9+.-]*://([^\s/@:"']+:[^\s/@"']+)@"#,
         |_| true,
     ),
     (
@@ -98,7 +117,7 @@ const FORMS: &[Form] = &[
     ),
     (
         Kind::Mac,
-        r"(?-u)\b(?:enx|wlx|wwx)([[:xdigit:]]{12})",
+        r"(?-u)START(?:enx|wlx|wwx)([[:xdigit:]]{12})",
         |a| !a.after().is_some_and(|b| b.is_ascii_alphanumeric()),
     ),
     (
@@ -109,12 +128,12 @@ const FORMS: &[Form] = &[
     (Kind::Ipv4, r"(?-u)\d{1,3}(?:\.\d{1,3}){3}", is_ipv4),
     (
         Kind::Serial,
-        r#"(?i-u)\bserial(?: ?number|no|#)?[ \t]*[:=][ \t]*"?([0-9a-z][\w.-]{3,})"#,
+        r"(?i-u)(?:START|_)serial(?: ?number|_?no|#)?(?:QUOTE)?[ \t]*[:=][ \t]*(?:QUOTE)?([0-9a-z][\w.-]{3,})",
         |a| !is_plain_serial(a.secret()),
     ),
     (
         Kind::Serial,
-        r"(?i-u)\bid_serial(?:_short)?=([^\s]+)",
+        r#"(?i-u)STARTid_serial(?:_short)?=([^\s"',;]+)"#,
         |_| true,
     ),
     // What udev names a disk by: bus, model and serial number.
@@ -133,13 +152,26 @@ const FORMS: &[Form] = &[
         r#"(?-u)/(?:run/)?media/[a-z_][\w-]*/([^\s'"<>:;,)\]}\\]+)"#,
         |_| true,
     ),
+    // The same in the name of a unit
+    (
+        Kind::Path,
+        r#"(?-u)STARThome-\w+?(?:-|\\x2d)([^\s'"<>]+)\.(?:auto)?mount\b"#,
+        |_| true,
+    ),
 ];
 
 static PATTERNS: LazyLock<Vec<(&'static Form, Regex)>> = LazyLock::new(|| {
     // A test compiles them all.
     let all = FORMS.iter();
-    all.filter_map(|form| Some((form, Regex::new(form.1).ok()?)))
-        .collect()
+    all.filter_map(|form| {
+        let pattern = form
+            .1
+            .replace("SECRET", SECRET)
+            .replace("QUOTE", QUOTE)
+            .replace("START", START);
+        Some((form, Regex::new(&pattern).ok()?))
+    })
+    .collect()
 });
 
 /// All places in `text`, in order; none overlaps another.
@@ -150,7 +182,7 @@ pub(crate) fn all(text: &[u8], names: &Names) -> Vec<Found> {
             let Some(place) = m.get(1).or_else(|| m.get(0)) else {
                 continue;
             };
-            let at = place.range();
+            let at = between_escapes(text, place.range());
             let around = Around {
                 text,
                 at: at.clone(),

@@ -24,6 +24,7 @@
 mod find;
 mod kind;
 mod names;
+mod quote;
 mod replace;
 
 pub use kind::Kind;

@@ -1,6 +1,7 @@
 //! Names that only their context gives away.
 
 use crate::kind::Kind;
+use crate::quote::{QUOTE, START};
 use regex::bytes::{Captures, Regex};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -93,25 +94,29 @@ fn pattern(text: &str) -> Option<Regex> {
 /// Each has one group: the name. A host's name has letters, digits, `-` and `.`.
 static CONTEXTS: LazyLock<Vec<(Kind, Regex)>> = LazyLock::new(|| {
     let host = r"([0-9A-Za-z](?-u:[\w.-]){0,62})";
+    // A line may also be a string in JSON, or begin behind a line's end that JSON escapes.
+    let line = r#"(?:^|["']|\\n|\\r)"#;
+    let (start, quote, less) = (START, QUOTE, r"(?:<|&lt;|\\u003c)");
     let hosts = [
-        format!(r"(?i-u)(?:hostname set to|set hostname to) <{host}>"),
+        format!(r"(?i-u)(?:hostname set to|set hostname to) {less}{host}"),
         // syslog: `Nov 24 10:00:00 HOST prog[1]:`
         format!(
-            r"(?m-u)^(?:<\d+>)?[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? {host} [^\s:\[]+(?:\[\d+\])?:"
+            r"(?m-u){line}(?:<\d+>)?[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? {host} [^\s:\[]+(?:\[\d+\])?:"
         ),
         // ISO stamps of journalctl and rsyslog
         format!(
-            r"(?m-u)^(?:<\d+>)?\d{{4}}-\d\d-\d\dT[\d:.,]+(?:[+-]\d\d:?\d\d|Z)? {host} [^\s:\[]+(?:\[\d+\])?:"
+            r"(?m-u){line}(?:<\d+>)?\d{{4}}-\d\d-\d\dT[\d:.,]+(?:[+-]\d\d:?\d\d|Z)? {host} [^\s:\[]+(?:\[\d+\])?:"
         ),
         // short-monotonic and short-unix
-        format!(r"(?m-u)^(?:\[ *\d+\.\d+\]|\d{{9,}}\.\d+) {host} [^\s:\[]+\[\d+\]:"),
-        format!(r#"(?-u)"_HOSTNAME"\s*:\s*"{host}""#),
-        format!(r"(?m-u)^\s*_HOSTNAME={host}"),
-        format!(r"(?m-u)^{host} login:"),
-        format!(r"(?-u)\b(?:systemd\.)?hostname[=:] *{host}"),
-        format!(r"(?-u)\bip=[^\s:]*:[^\s:]*:[^\s:]*:[^\s:]*:{host}:"),
+        format!(r"(?m-u){line}(?:\[ *\d+\.\d+\]|\d{{9,}}\.\d+) {host} [^\s:\[]+\[\d+\]:"),
+        format!(r"(?m-u){start}_HOSTNAME(?:{quote})?\s*[:=]\s*(?:{quote})?{host}"),
+        format!(r"(?m-u){line}{host} login:"),
+        format!(r"(?-u){start}(?:systemd\.)?hostname(?:{quote})?[=:] *(?:{quote})?{host}"),
+        format!(r"(?-u){start}ip=[^\s:]*:[^\s:]*:[^\s:]*:[^\s:]*:{host}:"),
         // What `uname -a` and recorders of traces print.
-        format!(r"(?-u)\bLinux {host} \d+\.\d+[\w.+-]* "),
+        format!(r"(?-u){start}Linux {host} \d+\.\d+[\w.+-]* "),
+        // strace
+        format!(r"(?-u){start}(?:nodename=|sethostname\(){quote}{host}"),
         // systemd-analyze plot
         format!(r"(?-u)\) {host} \(Linux \d"),
         format!(r"(?-u)# hostname : {host}"),
@@ -120,21 +125,28 @@ static CONTEXTS: LazyLock<Vec<(Kind, Regex)>> = LazyLock::new(|| {
     let users = [
         r#"(?-u)/(?:home|Users)/([^\s/'"<>:;,)\]}\\]+)"#,
         r"(?-u)/(?:run/)?media/([a-z_][\w-]*)/",
-        r"(?-u)\b(?:opened|closed) for user ([a-z_][\w-]*)",
-        r"(?-u)\bof user ([a-z_][\w-]*)",
-        r"(?-u)\bUSER(?:NAME)?=([a-z_][\w-]*)",
-        r"(?-u)\bLOGNAME=([a-z_][\w-]*)",
+        // A home folder in the name of a unit
+        r"(?-u)STARThome-([a-z_]\w*)(?:(?:-|\\x2d)\S*)?\.(?:auto)?mount\b",
+        r"(?-u)START(?:opened|closed) for user ([a-z_][\w-]*)",
+        r"(?-u)STARTof user ([a-z_][\w-]*)",
+        r"(?-u)STARTUSER(?:NAME)?=([a-z_][\w-]*)",
+        r"(?-u)STARTLOGNAME=([a-z_][\w-]*)",
+        // What a unit runs as
+        r"(?m-u)^User=([a-z_][\w-]*)",
+        r"(?-u)STARTuid=\d+\(([a-z_][\w-]*)\)",
         r"(?m-u) login: ([a-z_][\w-]*)\s*$",
-        r"(?-u)\bsudo(?:\[\d+\])?: +([a-z_][\w-]*) :",
-        r"(?-u)\bAccepted \w+ for ([a-z_][\w-]*) from",
+        r"(?-u)STARTsudo(?:\[\d+\])?: +([a-z_][\w-]*) :",
+        r"(?-u)STARTAccepted \w+ for ([a-z_][\w-]*) from",
     ];
     let wireless = [
-        r#"(?i-u)\be?ssid[=:] ?"([^"\n]{1,32})""#,
-        r"(?i-u)\be?ssid[=:]? ?'([^'\n]{1,32})'",
+        format!(r#"(?i-u){start}e?ssid(?:{quote})?(?:[=:]| value) ?{quote}([^"'\\\n&]{{1,32}})"#),
+        format!(r#"(?i-u){start}wireless network {quote}([^"'\\\n&]{{1,32}})"#),
+        format!(r#"(?i-u){start}e?ssid=([^\s"',;&\\]{{1,32}})"#),
     ];
     let hosts = hosts.iter().map(|p| (Kind::Host, p.as_str()));
-    let users = users.iter().map(|p| (Kind::User, *p));
-    let wireless = wireless.iter().map(|p| (Kind::Wireless, *p));
+    let users = users.map(|p| p.replace("START", START));
+    let users = users.iter().map(|p| (Kind::User, p.as_str()));
+    let wireless = wireless.iter().map(|p| (Kind::Wireless, p.as_str()));
     let all = hosts.chain(users).chain(wireless);
     all.filter_map(|(kind, text)| Some((kind, pattern(text)?)))
         .collect()
@@ -204,7 +216,7 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        assert_eq!(CONTEXTS.len(), 13 + 9 + 2);
+        assert_eq!(CONTEXTS.len(), 13 + 12 + 3);
         assert!(BUILDER.is_some());
     }
 }

@@ -229,6 +229,89 @@ const SECRETS: &[(Kind, &str, &[&str])] = &[
         &["correct-horse"],
     ),
     (
+        Kind::Secret,
+        r#"{"MESSAGE":"line one\nwpa.psk=\"three small words\" set"}"#,
+        &["three", "small", "words"],
+    ),
+    (
+        Kind::Secret,
+        r#"{"wifi_password": "hunter22", "token" : "eyJhbGciOi"}"#,
+        &["hunter22", "eyJhbGciOi"],
+    ),
+    (
+        Kind::Secret,
+        "argv[]=/usr/bin/sync --auth-token eyJhbGciOi --password=hunter22 ;",
+        &["eyJhbGciOi", "hunter22"],
+    ),
+    (
+        Kind::Secret,
+        r#"execve("/usr/bin/sync", ["sync", "--password", "hunter22"]"#,
+        &["hunter22"],
+    ),
+    (
+        Kind::Mac,
+        r#"{"MESSAGE":"two lines\n8c:16:45:aa:bb:cc"}"#,
+        &["8c:16:45:aa:bb:cc"],
+    ),
+    (
+        Kind::Ipv4,
+        r#"{"MESSAGE":"lease\t10.1.2.3"}"#,
+        &["10.1.2.3"],
+    ),
+    (
+        Kind::Host,
+        r#"{"MESSAGE":"Hostname set to \u003cmerlin>."}"#,
+        &["merlin"],
+    ),
+    (
+        Kind::Host,
+        "<text>Hostname set to &lt;merlin&gt;.</text>",
+        &["merlin"],
+    ),
+    (
+        Kind::Host,
+        r#"[1,2,"Nov 24 10:00:01 merlin-7 kernel: up"]"#,
+        &["merlin-7"],
+    ),
+    (
+        Kind::Host,
+        r#"uname({sysname="Linux", nodename="merlin", ...}) = 0"#,
+        &["merlin"],
+    ),
+    (Kind::Host, r#"sethostname("merlin", 6) = 0"#, &["merlin"]),
+    (Kind::User, "User=jdoe\nGroup=x", &["jdoe"]),
+    (
+        Kind::User,
+        "home-jdoe-osprey.mount loaded",
+        &["jdoe", "osprey"],
+    ),
+    (
+        Kind::Wireless,
+        r#"{"MESSAGE":"wlan0: SSID=\"Kingfisher 5G\" associated"}"#,
+        &["Kingfisher"],
+    ),
+    (Kind::Wireless, "net.ssid=Kingfisher ro", &["Kingfisher"]),
+    (
+        Kind::Wireless,
+        "Config: added 'ssid' value 'Kingfisher'",
+        &["Kingfisher"],
+    ),
+    (
+        Kind::Wireless,
+        "Connected to wireless network \"Kingfisher\"",
+        &["Kingfisher"],
+    ),
+    (
+        Kind::Serial,
+        r#"{"msg":"a\nSerialNumber: 4C530001230611115222\nnet.ssid=Kingfisher\nhostname=merlin"}"#,
+        &["4C530001230611115222", "Kingfisher", "merlin"],
+    ),
+    (
+        Kind::Serial,
+        r#"{"board_serial":"HT4A1JT00123"}"#,
+        &["HT4A1JT00123"],
+    ),
+    (
         Kind::Credentials,
         "ds=nocloud;s=http://joe:hunter22@seed/",
         &["joe:hunter22"],
@@ -292,6 +375,25 @@ fn every_planted_secret_is_gone_and_counted() {
 fn what_is_no_secret_stays() {
     for line in INNOCENT {
         assert_eq!(redacted(line).0, *line);
+    }
+}
+
+#[test]
+fn json_stays_json() {
+    for text in [
+        r#"{"a":"one\njane.doe@example.org \u003cjohn.doe@example.org>"}"#,
+        r#"{"a":"ID_SERIAL=S3Z8NB0K123456X","b":"http://x","c":"d:e@f.org"}"#,
+        r#"{"a":"say \"ID_SERIAL=S3Z8NB0K123456X\" and \"wifi.password=hunter22\""}"#,
+        r#"{"password":"hunter22","b":"psk='a b'"}"#,
+    ] {
+        let (sent, _) = redacted(text);
+        assert!(
+            serde_json::from_str::<serde_json::Value>(&sent).is_ok(),
+            "{sent}"
+        );
+        for secret in ["jane", "john", "S3Z8NB0K", "hunter22", "a b"] {
+            assert!(!sent.contains(secret), "{sent}");
+        }
     }
 }
 

@@ -12,9 +12,11 @@ mod lanes;
 mod list;
 mod published;
 mod side;
+mod taken;
 
 pub use list::{Listed, ListedKind};
 pub use side::{Line, Page, Side};
+pub use taken::Taken;
 
 use crate::json::{SchemaFile, schema_file};
 use base64::Engine;
@@ -75,7 +77,12 @@ fn block(data: &impl Serialize) -> String {
     if json.len() <= PLAIN_BYTES {
         return inert(&json);
     }
-    // To memory: this cannot fail either. What it would give is no stream.
+    packed(&json)
+}
+
+/// The text of the gzip stream of `json`, as JSON.
+fn packed(json: &str) -> String {
+    // To memory: this cannot fail. What it would give is no stream.
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     let stream = gzip.write_all(json.as_bytes()).and_then(|()| gzip.finish());
     let stream = STANDARD.encode(stream.unwrap_or_default());

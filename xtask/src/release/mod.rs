@@ -25,7 +25,7 @@ pub use agents::{AGENTS, one as agent};
 pub use base::{Release, TARGET};
 pub use files::quietly;
 pub use program::{BUILT, Programs, build as program};
-pub use sums::write as sums;
+pub use sums::{sign, write as sums};
 pub use version::Version;
 
 /// `./x release [--dry-run] [--out DIR] [--sign KEY]`.
@@ -57,7 +57,7 @@ pub fn run(args: &[String]) -> Result<()> {
     release.package(&programs)?;
     sums(&release.dist)?;
     if let Some(key) = key {
-        sums::sign(&release.dist, key)?;
+        sign(&release.dist, key, None)?;
     }
     release.report(&programs)
 }

@@ -41,9 +41,12 @@ pub fn write(dist: &Path) -> Result<()> {
     fs::write(dist.join(NAME), text).context(NAME)
 }
 
-/// Signs the checksums with a key of `gpg`.
-pub(super) fn sign(dist: &Path, key: &str) -> Result<()> {
+/// Signs the checksums with a key of `gpg`, in its folder `home` or else the user's.
+pub fn sign(dist: &Path, key: &str, home: Option<&Path>) -> Result<()> {
     let mut gpg = Command::new("gpg");
+    if let Some(home) = home {
+        gpg.env("GNUPGHOME", home);
+    }
     gpg.current_dir(dist).args([
         "--batch",
         "--yes",

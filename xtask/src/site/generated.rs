@@ -175,6 +175,10 @@ fn object(text: &mut String, schema: &Value) -> Result<()> {
 /// What a value can be, in words.
 fn kind(schema: &Value) -> String {
     if let Some(part) = schema["$ref"].as_str().and_then(|r| r.rsplit('/').next()) {
+        // Another document has a page of its own.
+        if let Some(document) = part.strip_suffix(".json") {
+            return format!("[{document}]({document}.md)");
+        }
         return format!("[{part}](#{})", part.to_lowercase());
     }
     if let Some(only) = schema.get("const") {
@@ -222,6 +226,7 @@ mod tests {
             "title": "T", "description": "About.", "type": "object",
             "properties": {
                 "n_ns": {"type": ["integer", "null"], "description": "A | B."},
+                "whole": {"$ref": "diff.json"},
                 "rows": {"type": "array", "items": {"$ref": "#/$defs/Row"}},
             },
             "$defs": {"Row": {"type": "object", "properties": {"kind": {"enum": ["a", "b"]}}}},
@@ -230,6 +235,7 @@ mod tests {
         for line in [
             "| `n_ns` | integer or null | A \\| B. |",
             "| `rows` | array of [Row](#row) |  |",
+            "| `whole` | [diff](diff.md) |  |",
             "## Row",
             "| `kind` | `\"a\"`, `\"b\"` |  |",
         ] {

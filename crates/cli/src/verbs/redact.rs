@@ -9,6 +9,7 @@ use clap::{Args, ValueHint};
 use redact::Redactor;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use views::html::Taken;
 use views::{Redaction, RedactionKind};
 
 /// The arguments of `redact`.
@@ -41,8 +42,7 @@ pub fn run(args: &Redact, out: &mut Out) -> Result<()> {
         // A page, or other text: its format need not be known.
         Err(unknown) => match text(&args.input) {
             Some(bytes) => {
-                redactor.learn(&bytes);
-                let sent = redactor.redact(&bytes);
+                let sent = page_or_text(&mut redactor, &bytes);
                 beside::write(&args.output, |file| Ok(file.write_all(&sent)?))?;
             }
             None => return Err(unknown),
@@ -67,6 +67,22 @@ pub fn show(redactor: &Redactor, file: &Path, out: &mut Out) -> Result<()> {
         true => views::json::text(&views::json::redact(&redaction)),
         false => views::terminal::redact(&redaction, &out.style),
     })
+}
+
+/// A page, also its data where that is compressed, or another text, redacted.
+fn page_or_text(redactor: &mut Redactor, bytes: &[u8]) -> Vec<u8> {
+    let page = std::str::from_utf8(bytes).ok().and_then(Taken::of);
+    let Some(page) = page else {
+        redactor.learn(bytes);
+        return redactor.redact(bytes);
+    };
+    for part in [page.before, &page.data, page.after] {
+        redactor.learn(part.as_bytes());
+    }
+    let [before, data, after] = [page.before, &page.data, page.after]
+        .map(|part| String::from_utf8_lossy(&redactor.redact(part.as_bytes())).into_owned());
+    let sent = page.with(&before, data, &after);
+    sent.page().into_bytes()
 }
 
 /// The file at `path`, if it is text.

@@ -39,5 +39,5 @@ mod tasks;
 mod text;
 mod unused;
 
-pub use dat::TraceDat;
+pub use dat::{TraceDat, is_compressed};
 pub use text::Ftrace;

@@ -33,8 +33,8 @@ SRC_URI[armv7.sha256sum] = "@SHA256_AGENT_ARMV7@"
 SRC_URI[armv5.sha256sum] = "@SHA256_AGENT_ARMV5@"
 SRC_URI[riscv64.sha256sum] = "@SHA256_AGENT_RISCV64@"
 
-S = "${UNPACKDIR}"
-UNPACKDIR ??= "${WORKDIR}"
+# Releases of Yocto before styhead have no UNPACKDIR.
+S = "${@d.getVar('UNPACKDIR') or d.getVar('WORKDIR')}"
 
 inherit systemd update-rc.d
 
@@ -49,13 +49,13 @@ do_compile[noexec] = "1"
 
 do_install() {
     install -d ${D}${nonarch_libdir}/firstlight-agent
-    install -m 0755 ${UNPACKDIR}/firstlight-agent-${FIRSTLIGHT_ARCH} \
+    install -m 0755 ${S}/firstlight-agent-${FIRSTLIGHT_ARCH} \
         ${D}${nonarch_libdir}/firstlight-agent/firstlight-agent
-    install -m 0755 ${UNPACKDIR}/collect ${D}${nonarch_libdir}/firstlight-agent/collect
+    install -m 0755 ${S}/collect ${D}${nonarch_libdir}/firstlight-agent/collect
     install -d ${D}${systemd_system_unitdir}
-    install -m 0644 ${UNPACKDIR}/firstlight-agent.service ${D}${systemd_system_unitdir}
+    install -m 0644 ${S}/firstlight-agent.service ${D}${systemd_system_unitdir}
     install -d ${D}${sysconfdir}/init.d
-    install -m 0755 ${UNPACKDIR}/S99firstlight-agent ${D}${sysconfdir}/init.d/firstlight-agent
+    install -m 0755 ${S}/S99firstlight-agent ${D}${sysconfdir}/init.d/firstlight-agent
 }
 
 FILES:${PN} += "${nonarch_libdir}/firstlight-agent ${systemd_system_unitdir}"

@@ -19,8 +19,6 @@ SRC_URI[sha256sum] = "@SHA256_SOURCE@"
 # From Cargo.lock, by `./x release`.
 require firstlight-crates.inc
 
-S = "${WORKDIR}/firstlight-${PV}"
-
 inherit cargo
 inherit_defer native
 

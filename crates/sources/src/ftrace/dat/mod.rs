@@ -16,6 +16,7 @@ use super::notes;
 use super::symbols::Symbols;
 use crate::source::{Input, Sniff, Source};
 use crate::text::{lines, lossy, number};
+use compress::Compression;
 use header::{Buffer, Content, Header, MAGIC, Sections, Start};
 use packet::Events;
 use record::{ClockKind, Origin, Recorder, SourceId};
@@ -28,6 +29,12 @@ use stream::{Merge, Shape, Troubles};
 /// buffer, those of a buffer's processors in the order of time.
 #[derive(Debug)]
 pub struct TraceDat;
+
+/// Whether `file` is a `trace.dat` whose parts are compressed, as version 7 may have them.
+#[must_use]
+pub fn is_compressed(file: &[u8]) -> bool {
+    Start::of(file).is_ok_and(|start| start.compression != Compression::None)
+}
 
 impl Source for TraceDat {
     fn name(&self) -> &'static str {
