@@ -266,7 +266,8 @@ fn renumber(first: &Branch, second: &mut Branch) {
     // The largest number says nothing: a damaged tree may have any.
     let mut next: u32 = 1;
     for (path, n) in &new {
-        if old.contains_key(path) {
+        // Two nodes of one number are a damaged tree's.
+        if old.contains_key(path) || map.contains_key(n) {
             continue;
         }
         let mut free = *n;
