@@ -8,7 +8,9 @@ use crate::functions::{Calls, FunctionOrder, Functions, calls, functions};
 use crate::io::{Io, Owners, io};
 use crate::path::{CriticalPath, Model, Through};
 use crate::phases::Options;
+use crate::place::Place;
 use record::Record;
+use std::collections::BTreeSet;
 
 /// How many rows each table holds at most: the first in its order.
 const ROWS: usize = 20_000;
@@ -42,6 +44,25 @@ pub struct Picture<'r> {
     pub calls: Calls,
     /// Devices whose probes were put off.
     pub deferrals: Vec<Deferral>,
+}
+
+impl Picture<'_> {
+    /// The places of all evidence that tables show, of each table's first `most` rows.
+    #[must_use]
+    pub fn evidence(&self, most: usize) -> BTreeSet<&Place> {
+        let boot = &self.boot;
+        let rows = boot.longest.iter();
+        let rows = rows.flat_map(|(_, b)| b.rows.iter().take(most).map(|r| &r.origin));
+        let marks = boot.phases.milestones.iter().map(|m| &m.origin);
+        let findings = boot.findings.iter().flat_map(|f| &f.evidence);
+        let notes = boot.ledger.notes.iter().filter_map(|n| n.first.as_ref());
+        let deferrals = self.deferrals.iter().take(most);
+        rows.chain(marks)
+            .chain(findings.map(|e| &e.place))
+            .chain(notes)
+            .chain(deferrals.map(|d| &d.origin))
+            .collect()
+    }
 }
 
 /// Everything that a page shows of a boot; `owners` says which files requests

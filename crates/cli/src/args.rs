@@ -261,3 +261,14 @@ pub struct Outputs {
     #[arg(long)]
     pub github: bool,
 }
+
+/// Takes one of these words, for what stands beside it.
+pub fn one_of<T: Copy + Send + Sync + 'static>(
+    words: &'static [(&'static str, T)],
+) -> impl clap::builder::TypedValueParser<Value = T> {
+    use clap::builder::TypedValueParser as _;
+    clap::builder::PossibleValuesParser::new(words.iter().map(|w| w.0)).try_map(|word| {
+        let found = words.iter().find(|w| w.0 == word);
+        found.map(|w| w.1).ok_or("no such word")
+    })
+}

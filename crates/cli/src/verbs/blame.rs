@@ -1,6 +1,6 @@
 //! `firstlight blame`: what took longest.
 
-use crate::args::Inputs;
+use crate::args::{Inputs, one_of};
 use crate::input;
 use crate::out::Out;
 use analysis::{BlameKind, FunctionOrder};
@@ -15,8 +15,8 @@ pub struct Blame {
     #[command(flatten)]
     pub inputs: Inputs,
     /// Show only this kind
-    #[arg(long)]
-    pub kind: Option<Kind>,
+    #[arg(long, value_parser = one_of(KINDS))]
+    pub kind: Option<BlameKind>,
     /// Number of rows; 0 for all [default: 20]
     #[arg(
         long,
@@ -45,9 +45,10 @@ pub struct Blame {
         long,
         value_name = "COLUMN",
         requires = "functions",
-        conflicts_with = "tree"
+        conflicts_with = "tree",
+        value_parser = one_of(COLUMNS)
     )]
-    pub sort: Option<FunctionColumn>,
+    pub sort: Option<FunctionOrder>,
     /// Show the call tree
     #[arg(long, requires = "functions")]
     pub tree: bool,
@@ -60,60 +61,35 @@ pub enum By {
     Subsystem,
 }
 
-/// A column of the table of functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FunctionColumn {
-    Function,
-    Count,
-    Time,
-    Average,
-    Local,
-    MaxSub,
-    MsCount,
-}
-
-/// A kind of row.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Kind {
-    Initcall,
-    Probe,
-    Unit,
-    Process,
-    File,
-    Stage,
-    Phase,
-}
-
 pub fn run(args: &Blame, out: &mut Out) -> Result<()> {
-    // The program ends after its answer; to free a large record first takes
-    // longer than to leave that to the kernel.
+    // The program ends after its answer: the kernel frees a large record faster.
     let record = ManuallyDrop::new(input::boot(&args.inputs.inputs, &args.inputs.reading)?);
     if args.functions {
         return functions(args, &record, out);
     }
     if args.deferrals {
         let all = analysis::deferrals(&record);
-        return out.text(&match out.json {
-            true => views::json::text(&views::json::deferrals(&all, args.top)),
-            false => views::terminal::deferrals(&all, args.top, &out.style),
-        });
+        return out.show(
+            || views::json::deferrals(&all, args.top),
+            |style| views::terminal::deferrals(&all, args.top, style),
+        );
     }
     if args.gaps {
         let all = analysis::gaps(&record, args.top);
-        return out.text(&match out.json {
-            true => views::json::text(&views::json::gaps(&all)),
-            false => views::terminal::gaps(&all, &out.style),
-        });
+        return out.show(
+            || views::json::gaps(&all),
+            |style| views::terminal::gaps(&all, style),
+        );
     }
     if args.by == Some(By::Subsystem) {
         let all = analysis::subsystems(&record, args.top);
-        return out.text(&match out.json {
-            true => views::json::text(&views::json::subsystems(&all)),
-            false => views::terminal::subsystems(&all, &out.style),
-        });
+        return out.show(
+            || views::json::subsystems(&all),
+            |style| views::terminal::subsystems(&all, style),
+        );
     }
     let phases = analysis::phases_with(&record, &args.inputs.reading.options());
-    let blame = analysis::blame_with(&record, &phases, args.kind.map(kind), args.top);
+    let blame = analysis::blame_with(&record, &phases, args.kind, args.top);
     let text = if out.json {
         views::json::text(&views::json::blame(&blame))
     } else if args.csv {
@@ -135,7 +111,7 @@ fn functions(args: &Blame, record: &Record, out: &mut Out) -> Result<()> {
             views::terminal::calls(&calls, &out.style)
         }
     } else {
-        let order = args.sort.map_or_else(FunctionOrder::default, order);
+        let order = args.sort.unwrap_or_default();
         let functions = analysis::functions(record, order, args.top);
         if out.json {
             views::json::text(&views::json::functions(&functions))
@@ -148,26 +124,24 @@ fn functions(args: &Blame, record: &Record, out: &mut Out) -> Result<()> {
     out.text(&text)
 }
 
-const fn order(column: FunctionColumn) -> FunctionOrder {
-    match column {
-        FunctionColumn::Function => FunctionOrder::Function,
-        FunctionColumn::Count => FunctionOrder::Count,
-        FunctionColumn::Time => FunctionOrder::Time,
-        FunctionColumn::Average => FunctionOrder::Average,
-        FunctionColumn::Local => FunctionOrder::Local,
-        FunctionColumn::MaxSub => FunctionOrder::MaxSub,
-        FunctionColumn::MsCount => FunctionOrder::MaxSubCount,
-    }
-}
+/// The kinds by the words that the user types.
+const KINDS: &[(&str, BlameKind)] = &[
+    ("initcall", BlameKind::Initcall),
+    ("probe", BlameKind::Probe),
+    ("unit", BlameKind::Unit),
+    ("process", BlameKind::Process),
+    ("file", BlameKind::File),
+    ("stage", BlameKind::Stage),
+    ("phase", BlameKind::Phase),
+];
 
-const fn kind(kind: Kind) -> BlameKind {
-    match kind {
-        Kind::Initcall => BlameKind::Initcall,
-        Kind::Probe => BlameKind::Probe,
-        Kind::Unit => BlameKind::Unit,
-        Kind::Process => BlameKind::Process,
-        Kind::File => BlameKind::File,
-        Kind::Stage => BlameKind::Stage,
-        Kind::Phase => BlameKind::Phase,
-    }
-}
+/// The columns of the table of functions.
+const COLUMNS: &[(&str, FunctionOrder)] = &[
+    ("function", FunctionOrder::Function),
+    ("count", FunctionOrder::Count),
+    ("time", FunctionOrder::Time),
+    ("average", FunctionOrder::Average),
+    ("local", FunctionOrder::Local),
+    ("max-sub", FunctionOrder::MaxSub),
+    ("ms-count", FunctionOrder::MaxSubCount),
+];

@@ -7,7 +7,7 @@ mod read_around;
 mod tests;
 
 use crate::error::{LabError, io_error};
-use agent::access::{AccessList, Entry, Identity, Range, RangeKind, decode};
+use agent::access::{AccessList, Entry, Identity, MOST_BYTES, Range, RangeKind, decode};
 use agent::prefetch::{WINDOW_US, window_of};
 use disk::ext::arrange::{ArrangeError, Arrangement, Wanted, arrange};
 use disk::ext::renumber::{Renumbered, Tables, renumber};
@@ -18,7 +18,7 @@ use rawimage::read::ReadAt;
 use rustix::fs::{SeekFrom, seek};
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -64,7 +64,12 @@ pub struct Ordered {
 /// # Errors
 /// It cannot be read, or is none.
 pub fn read_list(path: &Path) -> Result<AccessList, LabError> {
-    let bytes = crate::files::read(path)?;
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(io_error(path, "cannot be opened"))?;
+    // No list is longer; what is longer is found out by its length.
+    file.take(MOST_BYTES as u64 + 4096)
+        .read_to_end(&mut bytes)
+        .map_err(io_error(path, "cannot be read"))?;
     decode(&bytes).map_err(|e| wrong(path, "cannot be used", e.to_string()))
 }
 

@@ -8,15 +8,13 @@ use crate::out::Out;
 use crate::{interrupt, progress};
 use anyhow::{Result, bail};
 use args::Cold;
+use lab::layout::read_list;
 use proof::ColdEvent;
 use views::json;
 
-/// Measures.
 pub fn run(args: &Cold, out: &mut Out) -> Result<()> {
-    let report = match &args.on {
-        Some(name) => host::measured(args, name)?,
-        None => measured(args)?,
-    };
+    let elsewhere = args.on.as_ref().map(|name| host::measured(args, name));
+    let report = elsewhere.unwrap_or_else(|| measured(args))?;
     out.show(
         || &report,
         |style| views::terminal::cold(&report, style.width),
@@ -27,7 +25,7 @@ fn measured(args: &Cold) -> Result<json::Cold> {
     let Some((program, arguments)) = args.command.split_first() else {
         bail!("there is no program to run; name it behind `--`");
     };
-    let list = args.list.as_deref().map(crate::verbs::prefetch::read);
+    let list = args.list.as_deref().map(read_list);
     let cold = proof::Cold {
         program: program.clone(),
         arguments: arguments.to_vec(),

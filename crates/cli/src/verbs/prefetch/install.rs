@@ -2,11 +2,11 @@
 //! filesystem, and out of it again.
 
 use super::args::{Init, Install, Uninstall};
-use super::list;
 use crate::out::Out;
 use crate::progress;
 use anyhow::{Context, Result};
 use lab::artifacts::{Arch, agent_program};
+use lab::layout::read_list;
 use std::path::Path;
 use treat::prefetcher;
 use views::json::{Document, PrefetchInstall};
@@ -14,7 +14,7 @@ use views::terminal;
 
 /// Installs.
 pub fn install(args: &Install, out: &mut Out) -> Result<()> {
-    let list = args.list.as_deref().map(list::read).transpose()?;
+    let list = args.list.as_deref().map(read_list).transpose()?;
     let own = rustix::system::uname();
     let own = own.machine().to_string_lossy();
     let machine = list.as_ref().map_or(&*own, |l| &l.machine);

@@ -1,19 +1,19 @@
 //! `firstlight prefetch merge`: several recordings, one list.
 
 use super::args::Merge;
-use super::list;
 use crate::beside;
 use crate::out::Out;
 use agent::access::{encode, merge};
 use anyhow::{Context, Result, bail};
+use lab::layout::read_list;
 use std::io::Write;
 use views::json::{Document, PrefetchMerge};
 use views::terminal;
 
 /// Merges.
 pub fn run(args: &Merge, out: &mut Out) -> Result<()> {
-    let lists = args.lists.iter().map(|p| list::read(p));
-    let lists = lists.collect::<Result<Vec<_>>>()?;
+    let lists = args.lists.iter().map(|p| read_list(p));
+    let lists = lists.collect::<Result<Vec<_>, _>>()?;
     let (Some(first), paths) = (lists.first(), &args.lists) else {
         bail!("there is nothing to merge");
     };

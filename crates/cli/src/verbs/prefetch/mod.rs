@@ -3,14 +3,11 @@
 pub mod args;
 pub mod import;
 mod install;
-mod list;
 mod merge;
 mod plan;
 mod record;
 mod replay;
 mod simulate;
-
-pub use list::read;
 
 use crate::out::Out;
 use anyhow::Result;

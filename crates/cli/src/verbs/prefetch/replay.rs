@@ -1,16 +1,16 @@
 //! `firstlight prefetch replay`: what the agent does at boot, now.
 
 use super::args::Replay;
-use super::list;
 use crate::out::Out;
 use agent::prefetch::{Order, Settings, play};
 use anyhow::{Context, Result};
+use lab::layout::read_list;
 use views::json::{Document, PrefetchReplay};
 use views::terminal;
 
 /// Replays.
 pub fn run(args: &Replay, out: &mut Out) -> Result<()> {
-    let list = list::read(&args.on.list)?;
+    let list = read_list(&args.on.list)?;
     let settings = Settings {
         root: args.on.root.clone(),
         order: match args.need_order {

@@ -1,10 +1,10 @@
 //! `firstlight prefetch simulate`: what a list's owner would wait for a device.
 
 use super::args::Simulate;
-use super::list;
 use crate::out::Out;
 use agent::prefetch::{DISK_INFILL_BYTES, INFILL_BYTES, WINDOW_US};
 use anyhow::{Result, bail};
+use lab::layout::read_list;
 use lab::profiles::named;
 use lab::reads::Reads;
 use storage::profiles::profiles;
@@ -14,7 +14,7 @@ use views::terminal;
 
 /// Simulates.
 pub fn run(args: &Simulate, out: &mut Out) -> Result<()> {
-    let list = list::read(&args.list)?;
+    let list = read_list(&args.list)?;
     let (reads, ordered) = match &args.image {
         Some(image) => Reads::inside(&list, image)?,
         None => {

@@ -11,7 +11,6 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
 use inspect::{board_run, experiment, published};
 use record::Record;
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use views::ForecastTruth;
@@ -93,9 +92,8 @@ pub fn of_paths(
         let is_run = |dir: &Path| experiment::is_experiment(dir) || board_run::is_board_run(dir);
         if let Some(run) = [one, other].into_iter().find(|dir| is_run(dir)) {
             bail!(
-                "{}: a run of the lab is compared only with a run of the same variants on a board; \
-                 name a capture of each, such as {}/trials/baseline/0/capture",
-                run.display(),
+                "{0}: a run of the lab is compared only with a run of the same variants on a board; \
+                 name a capture of each, such as {0}/trials/baseline/0/capture",
                 run.display()
             );
         }
@@ -152,11 +150,8 @@ fn of_experiment(dir: &Path, reading: &Reading, images: &Images) -> Result<Strin
     let compared = experiment::read(dir)?;
     let mut names = vec![compared.baseline.as_str()];
     names.extend(experiment::shown_variant(&compared));
-    let captures = names.into_iter().filter_map(|name| {
-        let capture = experiment::capture(dir, &compared, name)?;
-        Some((name.to_owned(), capture))
-    });
-    let captures = captures.collect();
+    let of_name = |name: &str| Some((name.to_owned(), experiment::capture(dir, &compared, name)?));
+    let captures = names.into_iter().filter_map(of_name).collect();
     let of = Of {
         experiment: Some(compared),
         ..Of::default()
@@ -177,11 +172,8 @@ fn of_board(dir: &Path, lab: Option<&Path>, reading: &Reading, images: &Images) 
     let truth = truth.transpose()?;
     let mut names = vec![run.baseline.as_str()];
     names.extend(board_run::shown_variant(&run));
-    let captures = names.into_iter().filter_map(|name| {
-        let capture = board_run::capture(dir, &run, name)?;
-        Some((name.to_owned(), capture))
-    });
-    let captures = captures.collect();
+    let of_name = |name: &str| Some((name.to_owned(), board_run::capture(dir, &run, name)?));
+    let captures = names.into_iter().filter_map(of_name).collect();
     let of = Of {
         board: Some(run),
         truth,
@@ -198,7 +190,6 @@ fn of_run(
     reading: &Reading,
     images: &Images,
 ) -> Result<String> {
-    let shown = dir.display();
     let mut boots = Vec::new();
     for (name, capture) in captures {
         let inputs = vec![input::read(&capture)?];
@@ -213,8 +204,9 @@ fn of_run(
     });
     let (Some(a), b) = (shown_boots.next(), shown_boots.next()) else {
         bail!(
-            "{shown}: none of its trials has a capture; expected {shown}/trials/VARIANT/K/capture: \
-             run the experiment again"
+            "{0}: none of its trials has a capture; expected {0}/trials/VARIANT/K/capture: run the \
+             experiment again",
+            dir.display()
         );
     };
     page_with(&a, b.as_ref(), of, &reading.options(), images)
@@ -297,24 +289,12 @@ fn side<'r>(shown: &Shown<'r>, owners: &'r Owners, options: &Options) -> Side<'r
 
 /// The evidence of what the page's tables show, in the words of the sources.
 fn lines(picture: &Picture<'_>, inputs: &[Input]) -> Vec<Line> {
-    let boot = &picture.boot;
-    let rows = boot.longest.iter();
-    let rows = rows.flat_map(|(_, b)| b.rows.iter().take(LINES_OF_EACH).map(|r| &r.origin));
-    let marks = boot.phases.milestones.iter().map(|m| &m.origin);
-    let findings = boot.findings.iter().flat_map(|f| &f.evidence);
-    let notes = boot.ledger.notes.iter().filter_map(|n| n.first.as_ref());
-    let deferrals = picture.deferrals.iter().take(LINES_OF_EACH);
-    let places: BTreeSet<&Place> = rows
-        .chain(marks)
-        .chain(findings.map(|e| &e.place))
-        .chain(notes)
-        .chain(deferrals.map(|d| &d.origin))
-        .collect();
     let line = |place: &Place| {
         Some(Line {
             text: input::line(inputs, place)?,
             place: place.clone(),
         })
     };
+    let places = picture.evidence(LINES_OF_EACH);
     places.into_iter().filter_map(line).collect()
 }
