@@ -66,7 +66,7 @@ const STAGES: &[Stage] = &[
     },
     Stage {
         name: "boots",
-        about: "the longest boots of the lab: ARM boards, U-Boot, storage, prefetch and layout",
+        about: "the longest boots of the lab: ARM boards, U-Boot, flash, storage, prefetch, failures",
         run: boots,
     },
     Stage {
@@ -98,9 +98,12 @@ const STAGES: &[Stage] = &[
 
 /// The test programs that take half of the time of all. They are a stage of their own, and not
 /// of those that run when none is named.
-const BOOTS: [&str; 4] = [
+const BOOTS: [&str; 7] = [
+    "cli/flash_lab",
     "cli/lab_arm",
+    "cli/lab_failures",
     "cli/lab_storage",
+    "cli/lab_vanished",
     "cli/prefetch",
     "cli/prefetch_boot",
 ];
