@@ -464,6 +464,15 @@ END
     });
 }
 
+/// A bench with an ssh server, and the folder that both see.
+fn prepare_with_ssh(way: &Way<'_>) -> Option<(Bench, Sshd, String)> {
+    let bench = prepare(way)?;
+    let sshd = Sshd::start(&bench)?;
+    let at = bench.path("");
+    let at = at.to_str().unwrap().trim_end_matches('/').to_owned();
+    Some((bench, sshd, at))
+}
+
 /// An ssh server on loopback: the board's own.
 struct Sshd {
     child: Child,
@@ -543,14 +552,9 @@ fn over_ssh() {
         // It leaves bytes behind the end of the list.
         printed: Some("fw_printenv -c fw_env.config | sort"),
     };
-    let Some(bench) = prepare(&way) else {
+    let Some((bench, sshd, at)) = prepare_with_ssh(&way) else {
         return;
     };
-    let Some(sshd) = Sshd::start(&bench) else {
-        return;
-    };
-    let at = bench.path("");
-    let at = at.to_str().unwrap().trim_end_matches('/');
     let ssh = &sshd.ssh;
     let set =
         |words: &str| format!("{ssh} fw_setenv -c {at}/fw_env.config bootargs \\\"'{words}'\\\"");
@@ -634,14 +638,9 @@ fn by_files_over_ssh() {
         kept: &["root"],
         printed: None,
     };
-    let Some(bench) = prepare(&way) else {
+    let Some((bench, sshd, at)) = prepare_with_ssh(&way) else {
         return;
     };
-    let Some(sshd) = Sshd::start(&bench) else {
-        return;
-    };
-    let at = bench.path("");
-    let at = at.to_str().unwrap().trim_end_matches('/');
     let ssh = &sshd.ssh;
     // The new files are whole before they take the place of the old ones.
     let copy = |from: &str| {

@@ -1,23 +1,24 @@
 //! A folder that `lab run` filled with boots of a real board.
 
 use crate::error::Error;
-use crate::experiment::MOST_BYTES;
+use crate::result::Kind;
 use analysis::{
     BoardOutcome, BoardProof, BoardPurpose, BoardQuestion, BoardReport, BoardTrial, Verdict,
 };
 use record::Nanos;
 use serde::Deserialize;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 /// What `lab run` writes into its folder.
 pub const RESULT: &str = "board.json";
 
-/// What that says of itself.
-const SCHEMA: &str = "firstlight.lab.board/1";
+const KIND: Kind = Kind {
+    file: RESULT,
+    schema: "firstlight.lab.board/1",
+    writer: "`firstlight lab run` writes for a board",
+};
 
-/// `firstlight.lab.board/1`, as far as it cannot be made anew from the rest.
+/// What of `firstlight.lab.board/1` cannot be computed from the rest.
 #[derive(Deserialize)]
 struct Results {
     schema: String,
@@ -79,31 +80,16 @@ struct OneVariant {
 /// Whether `path` is a folder that `lab run` filled with boots of a board.
 #[must_use]
 pub fn is_board_run(path: &Path) -> bool {
-    path.join(RESULT).is_file() && !path.join(agent::capture::MANIFEST).is_file()
+    KIND.is_in(path)
 }
 
-/// The run in a folder. The comparison is made anew from its boots.
+/// The run in a folder. The comparison is computed again from its boots.
 ///
 /// # Errors
 /// Its result cannot be read, or is none.
 pub fn read(dir: &Path) -> Result<BoardReport, Error> {
-    let path = dir.join(RESULT);
-    let shown = path.display().to_string();
-    let mut text = String::new();
-    File::open(&path)
-        .and_then(|f| f.take(MOST_BYTES).read_to_string(&mut text))
-        .map_err(|e| Error::io(&shown, "cannot be read", e))?;
-    let results: Results = serde_json::from_str(&text).map_err(|e| {
-        let why = format!("not what `firstlight lab run` writes for a board: {e}");
-        Error::unusable(&shown, why)
-    })?;
-    if results.schema != SCHEMA {
-        let why = format!(
-            "its schema is `{}`; expected `{SCHEMA}`, which `firstlight lab run` writes for a board",
-            results.schema
-        );
-        return Err(Error::unusable(&shown, why));
-    }
+    let results: Results = KIND.read(dir, |r: &Results| &r.schema)?;
+    let shown = KIND.shown(dir);
     let question = BoardQuestion {
         baseline: results.baseline,
         variants: results.variants.iter().map(|v| v.variant.clone()).collect(),
@@ -245,7 +231,7 @@ mod tests {
             trials.push(trial_text("quick", round, 3_000_000 + noise, "null"));
         }
         trials.push(trial_text("quick", 8, 0, "\"panic: no root\""));
-        let text = results(&trials.join(","), SCHEMA);
+        let text = results(&trials.join(","), KIND.schema);
         std::fs::write(folder.path().join(RESULT), &text).unwrap();
         assert!(is_board_run(folder.path()));
         let run = read(folder.path()).unwrap();
@@ -279,7 +265,7 @@ mod tests {
             assert!(said.contains(expected), "{said}");
         }
         // No boots: nothing to compare, and no panic.
-        std::fs::write(folder.path().join(RESULT), results("", SCHEMA)).unwrap();
+        std::fs::write(folder.path().join(RESULT), results("", KIND.schema)).unwrap();
         let empty = read(folder.path()).unwrap();
         assert_eq!(shown_variant(&empty), None);
         assert_eq!(capture(folder.path(), &empty, "baseline"), None);

@@ -1,23 +1,22 @@
 //! A folder that `lab run` filled, as an experiment.
 
 use crate::error::Error;
+use crate::result::Kind;
 use analysis::{ExactPair, Experiment, RecordingCost, Trial, TrialFailure};
 use record::{ClockKind, Nanos};
 use serde::Deserialize;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What `lab run` writes into its folder.
 pub const RESULT: &str = "result.json";
 
-/// What that says of itself.
-const SCHEMA: &str = "firstlight.lab/1";
+const KIND: Kind = Kind {
+    file: RESULT,
+    schema: "firstlight.lab/1",
+    writer: "`firstlight lab run` writes",
+};
 
-/// The largest result that is read, in bytes: a thousand boots take one million.
-pub const MOST_BYTES: u64 = 64 << 20;
-
-/// `firstlight.lab/1`, as far as it cannot be made anew from the rest.
+/// What of `firstlight.lab/1` cannot be computed from the rest.
 #[derive(Deserialize)]
 struct Results {
     schema: String,
@@ -64,7 +63,7 @@ struct Cost {
 /// Whether `path` is a folder that `lab run` filled.
 #[must_use]
 pub fn is_experiment(path: &Path) -> bool {
-    path.join(RESULT).is_file() && !path.join(agent::capture::MANIFEST).is_file()
+    KIND.is_in(path)
 }
 
 /// The experiment in a folder.
@@ -72,23 +71,8 @@ pub fn is_experiment(path: &Path) -> bool {
 /// # Errors
 /// Its result cannot be read, or is none.
 pub fn read(dir: &Path) -> Result<Experiment, Error> {
-    let path = dir.join(RESULT);
-    let shown = path.display().to_string();
-    let mut text = String::new();
-    File::open(&path)
-        .and_then(|f| f.take(MOST_BYTES).read_to_string(&mut text))
-        .map_err(|e| Error::io(&shown, "cannot be read", e))?;
-    let results: Results = serde_json::from_str(&text).map_err(|e| {
-        let why = format!("not what `firstlight lab run` writes: {e}");
-        Error::unusable(&shown, why)
-    })?;
-    if results.schema != SCHEMA {
-        let why = format!(
-            "its schema is `{}`; expected `{SCHEMA}`, which `firstlight lab run` writes",
-            results.schema
-        );
-        return Err(Error::unusable(&shown, why));
-    }
+    let results: Results = KIND.read(dir, |r: &Results| &r.schema)?;
+    let shown = KIND.shown(dir);
     let clock = match results.clock.as_str() {
         "virtual" => ClockKind::Virtual,
         _ => ClockKind::Wall,

@@ -32,6 +32,7 @@ pub mod paths;
 pub mod published;
 pub mod reads;
 pub mod requests;
+mod result;
 pub mod system;
 pub mod table;
 pub mod whole;

@@ -1,10 +1,9 @@
 //! What `lab classics` wrote: published results, each beside what it is here.
 
 use crate::error::Error;
-use crate::experiment::{MOST_BYTES, RESULT};
+use crate::experiment::RESULT;
+use crate::result;
 use serde::Deserialize;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// What such a result says of itself.
@@ -82,7 +81,7 @@ pub fn is_result(dir: &Path) -> bool {
 pub fn read(dir: &Path) -> Result<Option<Vec<Published>>, Error> {
     if let Some(own) = text(dir)? {
         return match is_one(&own) {
-            true => Ok(Some(vec![result(dir, &own)?])),
+            true => Ok(Some(vec![parsed(dir, &own)?])),
             false => Ok(None),
         };
     }
@@ -94,7 +93,7 @@ pub fn read(dir: &Path) -> Result<Option<Vec<Published>>, Error> {
     let mut results = Vec::new();
     for folder in folders {
         if let Some(text) = text(&folder)?.filter(|t| is_one(t)) {
-            results.push(result(&folder, &text)?);
+            results.push(parsed(&folder, &text)?);
         }
     }
     Ok(Some(results).filter(|r| !r.is_empty()))
@@ -107,16 +106,10 @@ fn is_one(text: &str) -> bool {
 /// The text of a folder's result; `None` if there is none.
 fn text(dir: &Path) -> Result<Option<String>, Error> {
     let path = dir.join(RESULT);
-    if !path.is_file() {
-        return Ok(None);
-    }
-    let mut text = String::new();
-    let file = File::open(&path).and_then(|f| f.take(MOST_BYTES).read_to_string(&mut text));
-    file.map_err(|e| Error::io(&path.display().to_string(), "cannot be read", e))?;
-    Ok(Some(text))
+    path.is_file().then(|| result::text(&path)).transpose()
 }
 
-fn result(dir: &Path, text: &str) -> Result<Published, Error> {
+fn parsed(dir: &Path, text: &str) -> Result<Published, Error> {
     let shown = dir.join(RESULT).display().to_string();
     let stored: Published = serde_json::from_str(text).map_err(|e| {
         let why = format!("not what `firstlight lab classics` writes: {e}");

@@ -48,6 +48,7 @@ pub mod loader_console;
 pub mod logic;
 pub mod perf_script;
 pub mod serial;
+mod several_boots;
 mod source;
 pub mod state;
 pub mod strace;

@@ -167,9 +167,9 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         name.is_some_and(|n| is_named(n) || is_named(function(n)))
     });
     // The last job of a boot is waited for.
-    let late = waits::late_unit(view).filter(|(unit, _)| is_named(unit));
+    let late = || waits::late_unit(view).filter(|(unit, _)| is_named(unit));
     let perhaps = |name| waits::is_before_a_longer_wait(view, name) == Some(true);
-    if late.is_none() && names.iter().any(|n| perhaps(n)) {
+    if names.iter().any(|n| perhaps(n)) && late().is_none() {
         return Waited::Perhaps;
     }
     let mut any = false;
@@ -183,7 +183,7 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         let linked = links.iter().filter(|l| is_printed && is_named(&l.unit));
         let times = linked
             .map(|l| l.end - l.start)
-            .chain(late.map(|(_, time)| time));
+            .chain(late().map(|(_, time)| time));
         if let Some(time) = times.max() {
             return Waited::Yes {
                 halved: Nanos(time.0 / 2),

@@ -9,7 +9,7 @@
 
 mod row;
 
-use crate::kernel_log::ranges;
+use crate::several_boots::{SEVERAL_BOOTS, ranges, read_last};
 use crate::source::{Input, Sniff, Source};
 use crate::systemd::MONOTONIC;
 use crate::text;
@@ -61,13 +61,6 @@ const UNSTAMPED: NoteKind = NoteKind::new(
     Severity::Info,
     "Lines without a timestamp are output of the programs that cloud-init ran, or continue the \
      line before.",
-);
-
-const SEVERAL_BOOTS: NoteKind = NoteKind::new(
-    "several_boots",
-    Severity::Doubt,
-    "The file holds more than one boot, and these lines are of another one. The last boot is \
-     read; `--boot N` chooses another.",
 );
 
 const FAILED: NoteKind = NoteKind::new(
@@ -128,9 +121,7 @@ impl Source for CloudInit {
     }
 
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
-        let last = self.boots(input.bytes).pop();
-        let all = 0..input.bytes.len() as u64;
-        self.read_boot(input, last.unwrap_or(all), recorder);
+        read_last(self, input, recorder);
     }
 
     fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {
@@ -174,12 +165,9 @@ impl Reader {
     fn line(&mut self, line: &str, origin: Origin, recorder: &mut Recorder) {
         match Row::of(line) {
             Row::Blank => return recorder.skipped(origin, &BLANK_LINE),
-            Row::Caption => return recorder.skipped(origin, &CAPTION),
+            Row::Caption | Row::Record => return recorder.skipped(origin, &CAPTION),
             Row::Other => return recorder.skipped(origin, &DETAIL),
             Row::Unknown => return recorder.skipped(origin, &UNSTAMPED),
-            Row::Record => {
-                return recorder.skipped(origin, &CAPTION);
-            }
             Row::Stage(name) => {
                 name.clone_into(&mut self.stage);
                 return recorder.skipped(origin, &CAPTION);
@@ -193,20 +181,16 @@ impl Reader {
             Row::Finished(wall, up) => {
                 since_kernel(&format!("{WALL}/finished"), wall, up, origin, recorder);
             }
-            Row::Start(Some(at), name) => {
+            Row::Start(at, name) => {
                 self.open.entry(name.to_owned()).or_insert((at, origin));
             }
-            Row::Finish(Some(at), name, outcome) => {
+            Row::Finish(at, name, outcome) => {
                 if outcome != Outcome::Success {
                     recorder.note(origin, &FAILED, || name.to_owned());
                 }
                 self.ended(name, at, origin, recorder);
             }
-            Row::Ended(Some(at), stage) => self.ended(stage, at, origin, recorder),
-            // Only lines of the log begin and end parts, and those have a stamp.
-            Row::Start(None, _) | Row::Finish(None, ..) | Row::Ended(None, _) => {
-                return recorder.skipped(origin, &UNSTAMPED);
-            }
+            Row::Ended(at, stage) => self.ended(stage, at, origin, recorder),
             Row::Done(what, from, took) => {
                 let clock = recorder.clock(SHOWN, ClockKind::Wall, SHOWN_STEP_NS);
                 let name = format!("{}/{}", self.stage, of_row(what));

@@ -11,14 +11,14 @@ pub(super) enum Row<'a> {
     Blank,
     /// A stage begins, so long after the kernel.
     Begins(Wall, &'a str, i64),
-    /// A stage has ended.
-    Ended(Wall, &'a str),
+    /// A stage has ended, by the log.
+    Ended(i64, &'a str),
     /// All stages have ended, so long after the kernel.
     Finished(Wall, i64),
     /// A part of a stage begins.
-    Start(Wall, &'a str),
+    Start(i64, &'a str),
     /// A part of a stage has ended, and whether it did what it should.
-    Finish(Wall, &'a str, Outcome),
+    Finish(i64, &'a str, Outcome),
     /// Another line of the log.
     Other,
     /// `analyze show`: the rows of a stage follow.
@@ -77,7 +77,7 @@ impl<'a> Row<'a> {
     /// A line of the log behind its stamp and module.
     fn logged(at: i64, text: &'a str) -> Self {
         if let Some(name) = text.strip_prefix("start: ").and_then(part) {
-            return Self::Start(Some(at), name.0);
+            return Self::Start(at, name.0);
         }
         if let Some((name, rest)) = text.strip_prefix("finish: ").and_then(part) {
             let outcome = match rest.split(':').next() {
@@ -85,14 +85,14 @@ impl<'a> Row<'a> {
                 Some("WARN") => Outcome::Warn,
                 _ => Outcome::Fail,
             };
-            return Self::Finish(Some(at), name, outcome);
+            return Self::Finish(at, name, outcome);
         }
         // cloud-init mode 'init' took 1.234 seconds (1.23)
         let mode = text.strip_prefix("cloud-init mode '");
         if let Some((mode, rest)) = mode.and_then(|m| m.split_once('\''))
             && rest.starts_with(" took ")
         {
-            return Self::Ended(Some(at), stage(mode));
+            return Self::Ended(at, stage(mode));
         }
         Self::said(Some(at), text).unwrap_or(Self::Other)
     }

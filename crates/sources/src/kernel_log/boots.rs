@@ -2,6 +2,7 @@
 
 use super::milestone::{BOOTING, VERSION};
 use super::shape::{self, Stamp};
+use crate::several_boots::ranges;
 use crate::text::lines;
 use memchr::memmem;
 use std::ops::Range;
@@ -53,16 +54,6 @@ pub(super) fn boots(log: &[u8]) -> Vec<Range<u64>> {
         }
     }
     ranges(&starts, log.len() as u64)
-}
-
-/// The ranges between these starts, the first from zero; empty without a start.
-pub(crate) fn ranges(starts: &[u64], end: u64) -> Vec<Range<u64>> {
-    if starts.is_empty() {
-        return Vec::new();
-    }
-    let from = std::iter::once(0).chain(starts.iter().copied());
-    let to = starts.iter().copied().chain(std::iter::once(end));
-    from.zip(to).map(|(from, to)| from..to).collect()
 }
 
 /// What a boot has had so far.

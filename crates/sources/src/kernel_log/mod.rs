@@ -59,13 +59,13 @@ mod tests;
 mod units;
 
 pub(crate) use at::At;
-pub(crate) use boots::ranges;
 pub use order::newest_first;
 pub(crate) use reader::{Outcome, Reader};
 pub(crate) use units::Units;
 
 use crate::blocks::in_order;
 use crate::journal_forms::{Form, pieces_of_a_form};
+use crate::several_boots::read_last;
 use crate::source::{Input, Sniff, Source};
 use crate::text::{lines, without_controls, without_no_break};
 use call::Call;
@@ -153,9 +153,7 @@ impl Source for KernelLog {
     }
 
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
-        let last = self.boots(input.bytes).pop();
-        let all = 0..input.bytes.len() as u64;
-        self.read_boot(input, last.unwrap_or(all), recorder);
+        read_last(self, input, recorder);
     }
 
     fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {

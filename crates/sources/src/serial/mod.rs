@@ -28,7 +28,8 @@ mod stamp;
 pub use stages::{Stages, StagesError, stages_from_toml};
 
 use crate::bootstage::Reader as BootstageReader;
-use crate::kernel_log::{At, Outcome, Reader as KernelReader, Units, ranges};
+use crate::kernel_log::{At, Outcome, Reader as KernelReader, Units};
+use crate::several_boots::ranges;
 use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
 use notes as note;

@@ -7,7 +7,7 @@ use super::notes::{BLANK_LINE, BOOT_NOT_FINISHED};
 use super::startup::{self, StartupTimes, parse_time_line};
 use super::timespan;
 use super::unit::is_name as is_unit;
-use crate::kernel_log::ranges;
+use crate::several_boots::{SEVERAL_BOOTS, ranges, read_last};
 use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
 use record::{
@@ -35,13 +35,6 @@ const NOT_UNDERSTOOD: NoteKind = NoteKind {
     name: "unrecognized_line",
     severity: Severity::Doubt,
     advice: "These lines are truncated or not systemd-analyze output. Use the unedited output.",
-};
-
-const SEVERAL_BOOTS: NoteKind = NoteKind {
-    name: "several_boots",
-    severity: Severity::Doubt,
-    advice: "The file holds more than one boot, and these lines are of another one. The last boot \
-        is read; `--boot N` chooses another.",
 };
 
 const TARGET_NOT_REACHED: NoteKind = NoteKind {
@@ -352,9 +345,7 @@ impl Source for Analyze {
     }
 
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
-        let last = self.boots(input.bytes).pop();
-        let all = 0..input.bytes.len() as u64;
-        self.read_boot(input, last.unwrap_or(all), recorder);
+        read_last(self, input, recorder);
     }
 
     fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {

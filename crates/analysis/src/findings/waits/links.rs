@@ -46,8 +46,8 @@ pub(in crate::findings) fn links(view: &View<'_>) -> (Vec<Link>, bool) {
 /// does not explain and that is longer than the unit took: the cause of that wait may not
 /// have waited for the unit. `None`: the unit is not on a printed chain.
 pub(in crate::findings) fn is_before_a_longer_wait(view: &View<'_>, unit: &str) -> Option<bool> {
-    let (links, is_printed) = links(view);
-    let at = links.iter().position(|l| is_printed && l.unit == unit)?;
+    let links = printed(view)?;
+    let at = links.iter().position(|l| l.unit == unit)?;
     let (later, own) = (links.get(..=at)?, links.get(at)?);
     let time = own.end - own.start;
     let mut pairs = later.iter().zip(later.iter().skip(1));
