@@ -360,8 +360,8 @@ fn of_200_secrets_in_a_large_page_none_is_left_and_it_is_a_page() {
         assert!(made.contains("\"encoding\":\"gzip\""));
         let sent = String::from_utf8(sent(folder.path(), "page.html", made.as_bytes())).unwrap();
         let (before, after) = (
-            views::html::Taken::of(&made).unwrap(),
-            views::html::Taken::of(&sent).unwrap(),
+            views::html::Taken::of(&made).unwrap().unwrap(),
+            views::html::Taken::of(&sent).unwrap().unwrap(),
         );
         for (text, gone) in &secrets {
             assert!(!sent.contains(gone.as_str()), "{text}");
@@ -424,6 +424,25 @@ fn collect(value: &Value, all: &mut Vec<(String, Value)>) {
 const LOG: &str = "Nov 24 10:00:00 merlin kernel: [    0.000000] Linux version 6.1.0 (jdoe@forge) #1\n\
     Nov 24 10:00:00 merlin kernel: [    0.500000] eth0: 8c:16:45:aa:bb:cc up\n\
     Nov 24 10:00:01 merlin kernel: [    0.900000] Run /sbin/init as init process\n";
+
+#[test]
+fn a_page_whose_data_cannot_be_opened_is_not_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for data in [
+        r#"{"encoding":"gzip","base64":"H4sIAAAAAAAA"}"#,
+        r#"{"encoding":"gzip","base64":"!"}"#,
+        r#"{"encoding":"brotli","base64":"CwGAYQM="}"#,
+    ] {
+        let page = format!("<html><script id=\"data\">{data}</script></html>\n");
+        std::fs::write(path("page.html"), page).unwrap();
+        let out = firstlight(&["redact", &path("page.html"), "-o", &path("sent.html")]);
+        assert_eq!(out.status.code(), Some(2), "{data}");
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(said.contains("cannot be redacted"), "{said}");
+        assert!(!Path::new(&path("sent.html")).exists(), "{data}");
+    }
+}
 
 #[test]
 fn a_redacted_page_has_no_name_of_the_host() {

@@ -16,7 +16,7 @@ mod taken;
 
 pub use list::{Listed, ListedKind};
 pub use side::{Line, Page, Side};
-pub use taken::Taken;
+pub use taken::{CannotOpen, Taken};
 
 use crate::json::{SchemaFile, schema_file};
 use base64::Engine;

@@ -4,12 +4,12 @@ use crate::beside;
 use crate::input::{self, Input, redacted};
 use crate::out::Out;
 use agent::capture::{MANIFEST, Member, write_tar};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
 use redact::Redactor;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use views::html::Taken;
+use views::html::{CannotOpen, Taken};
 use views::{Redaction, RedactionKind};
 
 /// The arguments of `redact`.
@@ -42,7 +42,8 @@ pub fn run(args: &Redact, out: &mut Out) -> Result<()> {
         // A page, or other text: its format need not be known.
         Err(unknown) => match text(&args.input) {
             Some(bytes) => {
-                let sent = page_or_text(&mut redactor, &bytes);
+                let sent = page_or_text(&mut redactor, &bytes)
+                    .with_context(|| format!("{}: cannot be redacted", args.input.display()))?;
                 beside::write(&args.output, |file| Ok(file.write_all(&sent)?))?;
             }
             None => return Err(unknown),
@@ -70,11 +71,11 @@ pub fn show(redactor: &Redactor, file: &Path, out: &mut Out) -> Result<()> {
 }
 
 /// A page, also its data where that is compressed, or another text, redacted.
-fn page_or_text(redactor: &mut Redactor, bytes: &[u8]) -> Vec<u8> {
-    let page = std::str::from_utf8(bytes).ok().and_then(Taken::of);
+fn page_or_text(redactor: &mut Redactor, bytes: &[u8]) -> Result<Vec<u8>, CannotOpen> {
+    let page = std::str::from_utf8(bytes).map_or(Ok(None), Taken::of)?;
     let Some(page) = page else {
         redactor.learn(bytes);
-        return redactor.redact(bytes);
+        return Ok(redactor.redact(bytes));
     };
     for part in [page.before, &page.data, page.after] {
         redactor.learn(part.as_bytes());
@@ -82,7 +83,7 @@ fn page_or_text(redactor: &mut Redactor, bytes: &[u8]) -> Vec<u8> {
     let [before, data, after] = [page.before, &page.data, page.after]
         .map(|part| String::from_utf8_lossy(&redactor.redact(part.as_bytes())).into_owned());
     let sent = page.with(&before, data, &after);
-    sent.page().into_bytes()
+    Ok(sent.page().into_bytes())
 }
 
 /// The file at `path`, if it is text.

@@ -13,11 +13,28 @@ const MOST: u64 = 1 << 30;
 const BEGIN: &str = "id=\"data\">";
 const END: &str = "</script>";
 
+/// The data of a page is compressed, and cannot be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the data of the page is compressed, and is damaged or too large to be opened")]
+pub struct CannotOpen;
+
 /// The data block of a large page.
 #[derive(Deserialize)]
 struct Packed {
     encoding: String,
     base64: String,
+}
+
+impl Packed {
+    fn opened(&self) -> Result<String, CannotOpen> {
+        let stream = STANDARD.decode(&self.base64).map_err(|_| CannotOpen)?;
+        let mut data = String::new();
+        let read = GzDecoder::new(&stream[..])
+            .take(MOST + 1)
+            .read_to_string(&mut data);
+        let is_whole = self.encoding == "gzip" && read.is_ok() && data.len() as u64 <= MOST;
+        is_whole.then_some(data).ok_or(CannotOpen)
+    }
 }
 
 /// A page in three parts.
@@ -34,34 +51,29 @@ pub struct Taken<'p> {
 
 impl<'p> Taken<'p> {
     /// Takes a page apart; `None` if it is none of ours.
-    #[must_use]
-    pub fn of(page: &'p str) -> Option<Self> {
-        let at = page.find(BEGIN)? + BEGIN.len();
-        let (before, rest) = page.split_at_checked(at)?;
-        let (data, after) = rest.split_at_checked(rest.find(END)?)?;
-        let Ok(packed) = serde_json::from_str::<Packed>(data) else {
-            return Some(Self {
-                before,
-                data: data.to_owned(),
-                after,
-                packed: false,
-            });
+    ///
+    /// # Errors
+    /// Its data is compressed and cannot be opened.
+    pub fn of(page: &'p str) -> Result<Option<Self>, CannotOpen> {
+        let parts = || {
+            let at = page.find(BEGIN)? + BEGIN.len();
+            let (before, rest) = page.split_at_checked(at)?;
+            let (data, after) = rest.split_at_checked(rest.find(END)?)?;
+            Some((before, data, after))
         };
-        let stream = match packed.encoding.as_str() {
-            "gzip" => STANDARD.decode(packed.base64).ok()?,
-            _ => return None,
+        let Some((before, data, after)) = parts() else {
+            return Ok(None);
         };
-        let mut data = String::new();
-        GzDecoder::new(&stream[..])
-            .take(MOST)
-            .read_to_string(&mut data)
-            .ok()?;
-        Some(Self {
+        let packed = serde_json::from_str::<Packed>(data).ok();
+        Ok(Some(Self {
             before,
-            data,
             after,
-            packed: true,
-        })
+            packed: packed.is_some(),
+            data: match packed {
+                Some(packed) => packed.opened()?,
+                None => data.to_owned(),
+            },
+        }))
     }
 
     /// The same page with other parts.
