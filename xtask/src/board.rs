@@ -76,10 +76,12 @@ fn cargo_test(
     args: &[&str],
 ) -> Result<Output> {
     let mut command = Command::new("cargo");
-    command.args(["test", "--locked", "--package", package]);
+    command.args(["test", "--locked"]);
     match program {
-        Some(program) => command.args(["--test", program]),
-        None => command.arg("--lib").args(OPTIMIZED),
+        Some(program) => command.args(["--workspace", "--test", program]),
+        None => command
+            .args(["--package", package, "--lib"])
+            .args(OPTIMIZED),
     };
     command
         .arg("--")

@@ -3,8 +3,8 @@
 //! Slurm and ssh are started by the tests. The server of the bucket is moto's, from PyPI,
 //! in an environment of its own; what cannot be installed is skipped, and said.
 
+use crate::root;
 use crate::runner::{self, Summary};
-use crate::{root, step};
 use anyhow::{Context, Result};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// # Errors
 /// If they cannot be started.
 pub fn test(filter: &[String]) -> Result<Summary> {
-    agent()?;
+    runner::build_programs()?;
     let (server, why) = match Server::start() {
         Ok(server) => (Some(server), None),
         Err(e) => (None, Some(format!("cluster: results in a bucket: {e:#}"))),
@@ -35,8 +35,7 @@ pub fn test(filter: &[String]) -> Result<Summary> {
     let mut command = Command::new("cargo");
     command
         .args(["test", "--locked"])
-        .args(["--package", "firstlight", "--test", "cluster"])
-        .args(["--package", "firstlight-lab", "--test", "shared"])
+        .args(["--workspace", "--test", "cluster", "--test", "shared"])
         .args([
             "--features",
             "firstlight/s3,firstlight-lab/s3",
@@ -67,21 +66,6 @@ pub fn test(filter: &[String]) -> Result<Summary> {
     }
     summary.skipped.extend(why);
     Ok(summary)
-}
-
-/// The agent of this host, which the lab puts into its machines.
-///
-/// # Errors
-/// If it cannot be built.
-pub fn agent() -> Result<()> {
-    let words = [
-        "build",
-        "--locked",
-        "--package",
-        "firstlight-agent",
-        "--bins",
-    ];
-    step("cargo", &words, &[])
 }
 
 /// An S3 server on loopback with one bucket, which ends with this.

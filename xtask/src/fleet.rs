@@ -2,9 +2,9 @@
 //!
 //! What cannot be installed is skipped, and said.
 
-use crate::runner::Summary;
+use crate::root;
+use crate::runner::{self, Summary};
 use crate::venv::{self, pip, quiet, text};
-use crate::{root, step};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -46,15 +46,7 @@ pub fn test(filter: &[String]) -> Result<Summary> {
         }
     };
     let jars = spark(&python);
-    let build = [
-        "build",
-        "--locked",
-        "--package",
-        "firstlight",
-        "--bin",
-        "firstlight",
-    ];
-    step("cargo", &build, &[])?;
+    runner::build_programs()?;
 
     let firstlight = root().join("target/debug/firstlight");
     let mut pytest = Command::new(&python);

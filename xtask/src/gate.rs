@@ -7,8 +7,8 @@ mod outputs;
 mod stage;
 mod systems;
 
-use crate::runner::Summary;
-use crate::{root, step};
+use crate::root;
+use crate::runner::{self, Summary};
 use anyhow::Result;
 use stage::{Stage, quiet};
 use std::fs;
@@ -32,15 +32,7 @@ const PYTHON: [&str; 6] = [
 /// # Errors
 /// The program cannot be built or started.
 pub fn test(all: bool, filter: &[String]) -> Result<Summary> {
-    let bins = [
-        "build",
-        "--locked",
-        "--package",
-        "firstlight",
-        "--bin",
-        "firstlight",
-    ];
-    step("cargo", &bins, &[])?;
+    runner::build_programs()?;
     let mut stage = Stage {
         folder: root().join("target/gate"),
         summary: Summary::default(),

@@ -58,18 +58,33 @@ impl Summary {
     }
 }
 
-/// Builds the test programs of `packages`, or of the whole workspace if there are none.
+/// Which test programs are built.
+#[derive(Clone, Copy, Debug)]
+pub enum Which<'a> {
+    All,
+    /// Those of these packages.
+    Packages(&'a [String]),
+    /// Those of these names. They share the libraries of [`Which::All`]: for packages that
+    /// are named, cargo chooses the features of dependencies anew, and builds gigabytes again.
+    Named(&'a [&'a str]),
+}
+
+/// Builds test programs, and the programs that they start.
 ///
 /// # Errors
 /// If they cannot be built.
-pub fn build(packages: &[String]) -> Result<Vec<Program>> {
+pub fn build(which: Which<'_>) -> Result<Vec<Program>> {
     let mut args = vec!["test", "--no-run", "--locked"];
     args.push("--message-format=json-render-diagnostics");
-    if packages.is_empty() {
-        args.push("--workspace");
-    }
-    for package in packages {
-        args.extend(["--package", package]);
+    match which {
+        Which::All => args.push("--workspace"),
+        Which::Packages(packages) => {
+            args.extend(packages.iter().flat_map(|p| ["--package", p]));
+        }
+        Which::Named(names) => {
+            args.push("--workspace");
+            args.extend(names.iter().flat_map(|n| ["--test", n]));
+        }
     }
     eprintln!("\n==> cargo {}", args.join(" "));
     let begun = Instant::now();
@@ -84,6 +99,15 @@ pub fn build(packages: &[String]) -> Result<Vec<Program>> {
     }
     eprintln!("    {:.1} s", begun.elapsed().as_secs_f64());
     Ok(programs(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Builds `target/debug/firstlight` and `target/debug/firstlight-agent`, with the libraries
+/// of [`Which::All`]: cargo builds what a test program starts.
+///
+/// # Errors
+/// If they cannot be built.
+pub fn build_programs() -> Result<()> {
+    build(Which::Named(&["gaps", "program"])).map(|_| ())
 }
 
 /// The test programs that cargo's messages name.

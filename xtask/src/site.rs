@@ -8,7 +8,7 @@ mod generated;
 mod links;
 
 use crate::release::Version;
-use crate::{root, step};
+use crate::{root, runner, step};
 use anyhow::{Context, Result, bail};
 use regex::Regex;
 use serde_json::{Value, json};
@@ -47,11 +47,7 @@ pub fn build() -> Result<()> {
     if pages.exists() {
         fs::remove_dir_all(&pages)?;
     }
-    step(
-        "cargo",
-        &["build", "--locked", "--package", "firstlight", "--bins"],
-        &[],
-    )?;
+    runner::build_programs()?;
     let broken = lay_out(&source, &pages)?;
     if !broken.is_empty() {
         bail!("links that lead nowhere:\n  {}", broken.join("\n  "));

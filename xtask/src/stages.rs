@@ -1,6 +1,6 @@
 //! The stages of `./x test`, and which of them run when none is named.
 
-use crate::runner::{self, Summary};
+use crate::runner::{self, Summary, Which};
 use crate::{board, cluster, fleet, gate, oracles, packages as releases, policy, root, step, ui};
 use anyhow::{Context, Result, bail};
 use std::process::{Command, Stdio};
@@ -59,8 +59,7 @@ const STAGES: &[Stage] = &[
         name: "browser",
         about: "the page in Chromium and Firefox",
         run: |_| {
-            let bins = ["build", "--locked", "--package", "firstlight", "--bins"];
-            step("cargo", &bins, &[])?;
+            runner::build_programs()?;
             ui::browser("target/debug/firstlight", false).map(|()| Summary::default())
         },
     },
@@ -196,7 +195,7 @@ fn some(names: &[String], asked: &Asked) -> Result<Summary> {
         let mut wanted: Vec<String> = of_rooms.iter().map(|room| package(room)).collect();
         // The command's tests run the agent too.
         if of_rooms.iter().any(|r| r == "cli") {
-            agent()?;
+            runner::build_programs()?;
         }
         wanted.dedup();
         summary.add(packages(&wanted, asked)?);
@@ -216,24 +215,14 @@ fn package(room: &str) -> String {
 }
 
 fn packages(packages: &[String], asked: &Asked) -> Result<Summary> {
-    runner::run(runner::build(packages)?, &asked.filter, asked.envs())
-}
-
-fn agent() -> Result<()> {
-    let words = [
-        "build",
-        "--locked",
-        "--package",
-        "firstlight-agent",
-        "--bins",
-    ];
-    step("cargo", &words, &[])
+    let programs = runner::build(Which::Packages(packages))?;
+    runner::run(programs, &asked.filter, asked.envs())
 }
 
 fn boots(asked: &Asked) -> Result<Summary> {
-    agent()?;
-    let mut programs = runner::build(&[package("cli")])?;
-    programs.retain(|p| BOOTS.contains(&p.name.as_str()));
+    runner::build_programs()?;
+    let names = BOOTS.map(|name| name.trim_start_matches("cli/"));
+    let programs = runner::build(Which::Named(&names))?;
     runner::run(programs, &asked.filter, asked.envs())
 }
 
@@ -247,7 +236,7 @@ fn everything(asked: &Asked) -> Result<Summary> {
             oracles::fetch();
             anyhow::Ok(())
         });
-        let programs = runner::build(&[])?;
+        let programs = runner::build(Which::All)?;
         // The tests use what was fetched.
         let page = page
             .join()

@@ -2,18 +2,17 @@
 //! trials are all known. The measuring itself is a test of the command, which has the
 //! cluster: `crates/cli/tests/cluster_bench.rs`.
 
-use crate::{cluster, root, step};
+use crate::{root, runner, step};
 use anyhow::Result;
 
 pub fn run() -> Result<()> {
     step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
-    cluster::agent()?;
+    runner::build_programs()?;
     let program = root().join("target/release/firstlight");
     let words = [
         "test",
         "--locked",
-        "--package",
-        "firstlight",
+        "--workspace",
         "--test",
         "cluster_bench",
         "--",
