@@ -1,6 +1,6 @@
 //! The demonstration's experiment: a base, and what the findings of its first boot recommend.
 
-use analysis::Finding;
+use analysis::{ExactPair, Finding};
 use lab::search::in_lab;
 use std::fmt::Write as _;
 use treat::Treatment;
@@ -52,11 +52,39 @@ pub fn with_variants(tried: &[(&Finding, Treatment)], each: bool) -> String {
     text
 }
 
+/// A line for each trial: its digest, the fingerprint of its inputs, its name. A
+/// demonstration leaves them for the next one.
+#[must_use]
+pub fn digests(trials: &[lab::Trial]) -> String {
+    let lines = trials
+        .iter()
+        .map(|t| format!("{}  {}  {}\n", t.digest, t.fingerprint, t.id));
+    lines.collect()
+}
+
+/// `trial` beside the boot of the same inputs in the last demonstration, which left
+/// `digests`; `None` if that booted other inputs.
+#[must_use]
+pub fn booted_before(trial: &lab::Trial, digests: &str) -> Option<ExactPair> {
+    let id = trial.id.to_string();
+    let then = digests.lines().find_map(|line| {
+        let (digest, rest) = line.split_once("  ")?;
+        let same = rest.split_once("  ")? == (trial.fingerprint.as_str(), id.as_str());
+        same.then_some(digest)
+    })?;
+    let difference = "the same inputs had another digest in the last demo";
+    Some(ExactPair {
+        variant: trial.id.variant.clone(),
+        digests: [then.to_owned(), trial.digest.clone()],
+        difference: (then != trial.digest).then(|| difference.to_owned()),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use super::{recommended, with_variants};
+    use super::{booted_before, digests, recommended, with_variants};
     use analysis::Finding;
     use lab::Experiment;
     use record::{ClockKind, Recorder};
@@ -78,6 +106,28 @@ mod tests {
             treatment: treatment.map(str::to_owned),
             ..some
         }
+    }
+
+    #[test]
+    fn a_boot_is_compared_with_one_of_the_same_inputs_only() {
+        let trial = |fingerprint: &str, digest: &str| -> lab::Trial {
+            serde_json::from_value(serde_json::json!({
+                "firstlight_trial": 1, "variant": "baseline", "perturbation": 0,
+                "fingerprint": fingerprint, "digest": digest, "capture": "c",
+                "virtual_end_ns": 1, "wall_s": 1.0, "failure": null, "kernel": "image",
+                "cmdline": "quiet",
+            }))
+            .unwrap()
+        };
+        let left = digests(&[trial("f1", "d1")]);
+        let pair = booted_before(&trial("f1", "d1"), &left).unwrap();
+        assert_eq!(pair.digests, ["d1", "d1"]);
+        assert_eq!(pair.difference, None);
+        let pair = booted_before(&trial("f1", "d2"), &left).unwrap();
+        assert!(pair.difference.is_some());
+        assert_eq!(booted_before(&trial("f2", "d1"), &left), None);
+        // What older versions left has no fingerprints.
+        assert_eq!(booted_before(&trial("f1", "d1"), "d1  baseline/0\n"), None);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub use calibration::{calibrated, line_rate, truth};
 pub use captures::{Captures, access_list};
 pub use classics::{classic_result, published, put};
 pub use cold::{Cold, ColdEvent};
-pub use demo::{BASE as DEMO, recommended, with_variants};
+pub use demo::{BASE as DEMO, booted_before, digests, recommended, with_variants};
 pub use error::Error;
 pub use mounts::mounts;
 pub use plan::plan;

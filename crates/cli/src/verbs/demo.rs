@@ -9,7 +9,7 @@ use crate::input;
 use crate::out::Out;
 use crate::progress;
 use crate::verbs::{report, show};
-use analysis::Options;
+use analysis::{ExactPair, Judgement, Options};
 use anyhow::{Context, Result, bail};
 use lab::{Event, Experiment};
 use std::io::Write as _;
@@ -29,18 +29,18 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
     let last = make_room(dir)?;
     let json = out.json;
 
-    say(
-        out,
-        "1. Boot a minimal Debian twice: both boots must be identical",
-    )?;
+    let how = match last {
+        Some(_) => "1. Boot a minimal Debian: it must be identical to the boot of the last demo",
+        None => "1. Boot a minimal Debian twice: both boots must be identical",
+    };
+    say(out, how)?;
     let file = dir.join(EXPERIMENT);
     write(&file, proof::DEMO)?;
-    let first = boot(&Experiment::read(&file)?, &options(dir, 1, true))?;
-    let compared = compare(&first, dir)?;
-    if let Some(difference) = compared.exact.iter().find_map(|p| p.difference.as_ref()) {
+    let (first, exact) = exact_boot(dir, last.as_deref())?;
+    if let Some(difference) = exact.iter().find_map(|p| p.difference.as_ref()) {
         bail!("the two boots differ: {difference}");
     }
-    let baseline = proof::record(&dir.join(&first.trials[0].capture), &input::say)?;
+    let baseline = proof::record(&dir.join(&first.capture), &input::say)?;
 
     say(out, "2. Explain this boot")?;
     if !json {
@@ -63,8 +63,8 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
     write(&file, &proof::with_variants(&tried, args.each))?;
     let experiment = Experiment::read(&file)?;
     let outcome = boot(&experiment, &options(dir, ENSEMBLE, false))?;
-    let mut result = compare(&outcome, dir)?;
-    result.exact = compared.exact;
+    let mut result = proof::compare(&outcome, dir, &Judgement::default(), &input::say)?;
+    result.exact = exact;
 
     let results = views::json::text(&views::json::lab(&result));
     beside::write(&dir.join(inspect::experiment::RESULT), |f| {
@@ -78,7 +78,8 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
         &Images::default(),
     )?;
     beside::write(&page, |f| Ok(f.write_all(html.as_bytes())?))?;
-    let digests = digests(&outcome, dir)?;
+    let digests = proof::digests(&outcome.trials);
+    write(&dir.join(DIGESTS), &digests)?;
     if json {
         return out.text(&results);
     }
@@ -98,6 +99,21 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
         ),
         None => Ok(()),
     }
+}
+
+/// The first trial, and what proves that its boot is exact: the same boot in the last demo,
+/// which left `digests`, or a second one now.
+fn exact_boot(dir: &Path, digests: Option<&str>) -> Result<(lab::Trial, Vec<ExactPair>)> {
+    let experiment = Experiment::read(&dir.join(EXPERIMENT))?;
+    if let Some(digests) = digests {
+        let mut trials = boot(&experiment, &options(dir, 2, false))?.trials;
+        if let Some(pair) = proof::booted_before(&trials[0], digests) {
+            return Ok((trials.swap_remove(0), vec![pair]));
+        }
+    }
+    let mut twice = boot(&experiment, &options(dir, 1, true))?;
+    let exact = proof::compare(&twice, dir, &Judgement::default(), &input::say)?.exact;
+    Ok((twice.trials.swap_remove(0), exact))
 }
 
 /// Boots what is missing of `experiment`, and prints the first light of each boot as
@@ -140,12 +156,6 @@ fn boot(experiment: &Experiment, options: &lab::Options) -> Result<lab::Outcome>
     Ok(outcome?)
 }
 
-/// What the trials say.
-fn compare(outcome: &lab::Outcome, dir: &Path) -> Result<analysis::Experiment> {
-    let judgement = analysis::Judgement::default();
-    Ok(proof::compare(outcome, dir, &judgement, &input::say)?)
-}
-
 fn options(dir: &Path, ensemble: u32, check_exact: bool) -> lab::Options {
     lab::Options {
         check_exact,
@@ -171,17 +181,6 @@ fn make_room(dir: &Path) -> Result<Option<String>> {
     }
     std::fs::create_dir_all(dir).with_context(|| format!("{shown}: cannot be made"))?;
     Ok(last)
-}
-
-/// The digests of all trials, kept for the next demo.
-fn digests(outcome: &lab::Outcome, dir: &Path) -> Result<String> {
-    let lines = outcome
-        .trials
-        .iter()
-        .map(|t| format!("{}  {}\n", t.digest, t.id));
-    let digests: String = lines.collect();
-    write(&dir.join(DIGESTS), &digests)?;
-    Ok(digests)
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
