@@ -1,0 +1,387 @@
+//! What images, kernel configurations, root trees and a kernel's source say of a boot.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use common::record;
+use firstlight_analysis::{
+    Advice, DriverSource, DriverWait, EnvironmentProposal, Finding, ImageFact, ImageKind,
+    KernelConfig, Place, RootTree, SystemFacts, advice, long_initcalls, phases,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+const BOOT: &str = "mark 0s kernel-start kernel
+    mark 4s userspace-start userspace
+    mark 10s startup-finished -
+    fact kernel.cmdline root=/dev/mmcblk0p2 rootwait CMDLINE\n";
+
+fn advised(text: &str, system: &SystemFacts) -> Advice {
+    let record = record(text);
+    advice(&record, &phases(&record), system)
+}
+
+fn place() -> Place {
+    Place {
+        source: "image".to_owned(),
+        offset: 0,
+    }
+}
+
+fn of_image(what: ImageKind) -> Vec<Finding> {
+    let system = SystemFacts {
+        images: vec![ImageFact {
+            place: place(),
+            what,
+        }],
+        ..SystemFacts::default()
+    };
+    advised(&BOOT.replace("CMDLINE", ""), &system).findings
+}
+
+#[test]
+fn images_tell_what_they_cost() {
+    let kernel = |compression: &str, signed| ImageKind::Kernel {
+        compression: compression.to_owned(),
+        packed: 7_000_000,
+        unpacked: 30_000_000,
+        signed,
+    };
+    let found = of_image(kernel("xz", false));
+    assert_eq!(found[0].id, "kernel-compression");
+    assert!(
+        found[0]
+            .treatment
+            .as_deref()
+            .unwrap()
+            .starts_with("config=CONFIG_KERNEL_")
+    );
+    assert_eq!(of_image(kernel("xz", true))[0].treatment, None);
+    assert_eq!(of_image(kernel("lz4", false)).len(), 0);
+    let archive = |compression: &str| ImageKind::Initramfs {
+        compression: compression.to_owned(),
+        packed: 10_000_000,
+        unpacked: 40_000_000,
+        entries: 900,
+    };
+    assert_eq!(of_image(archive("gzip"))[0].id, "initramfs-compression");
+    // Packing a small one pays on a slow card only, and nothing tells of one.
+    let small = ImageKind::Initramfs {
+        compression: "none".to_owned(),
+        packed: 2_000_000,
+        unpacked: 2_000_000,
+        entries: 20,
+    };
+    assert_eq!(of_image(small), []);
+    let fit = |signed, algorithm: &str| ImageKind::Fit {
+        signed,
+        hashes: vec![(algorithm.to_owned(), 8_000_000)],
+    };
+    assert_eq!(of_image(fit(false, "sha256"))[0].id, "fit-hashes");
+    assert_eq!(of_image(fit(true, "sha256")).len(), 0);
+    assert_eq!(of_image(fit(false, "crc32")).len(), 0);
+    let environment = |name: &str, saves_ns| ImageKind::Environment {
+        variables: BTreeMap::new(),
+        proposals: vec![EnvironmentProposal {
+            name: name.to_owned(),
+            value: "0".to_owned(),
+            why: "it waits".to_owned(),
+            cost: "a key".to_owned(),
+            saves_ns,
+            surplus_bytes: None,
+        }],
+    };
+    // Read in vain, whatever the variable is called: 4.3 MB at 20 MB/s are 215 ms.
+    for name in ["bootcmd", "filesize"] {
+        let mut surplus = environment(name, None);
+        if let ImageKind::Environment { proposals, .. } = &mut surplus {
+            proposals[0].surplus_bytes = Some(4_300_000);
+        }
+        let all = of_image(surplus);
+        assert_eq!(all.len(), 1, "{name}");
+        assert_eq!(
+            (all[0].id, all[0].expected.0),
+            ("oversized-load", 215_000_000)
+        );
+        assert!(
+            all[0].title.contains("4300000 bytes more"),
+            "{}",
+            all[0].title
+        );
+    }
+    let delay = &of_image(environment("bootdelay", Some(3_000_000_000)))[0];
+    assert_eq!((delay.id, delay.expected.0), ("boot-delay", 3_000_000_000));
+    assert_eq!(delay.treatment.as_deref(), Some("env=bootdelay=0"));
+    assert_eq!(of_image(environment("verify", None))[0].id, "loader-checks");
+    let jffs2 = |summarised| ImageKind::Jffs2 {
+        programs: 0,
+        used_blocks: 300,
+        summarised,
+        saves_ns: 2_000_000_000,
+    };
+    assert_eq!(of_image(jffs2(0))[0].id, "jffs2-summary");
+    assert_eq!(of_image(jffs2(300)).len(), 0);
+    // A kernel that reads no summaries needs the option first.
+    for (summarised, says) in [(0, "jffs2=summaries"), (300, "has its summaries already")] {
+        let system = SystemFacts {
+            config: Some(KernelConfig::parse(
+                "config",
+                "CONFIG_JFFS2_FS=y\n# CONFIG_JFFS2_SUMMARY is not set\n",
+            )),
+            images: vec![ImageFact {
+                place: Place {
+                    source: "root.jffs2".to_owned(),
+                    offset: 0,
+                },
+                what: jffs2(summarised),
+            }],
+            ..SystemFacts::default()
+        };
+        let all = advised(&BOOT.replace("CMDLINE", ""), &system).findings;
+        let found = all.iter().find(|f| f.id == "jffs2-summary").unwrap();
+        assert_eq!(
+            found.treatment.as_deref(),
+            Some("config=CONFIG_JFFS2_SUMMARY=y")
+        );
+        assert!(found.why.contains(says), "{}", found.why);
+        assert_eq!(found.evidence.len(), 2);
+    }
+    let ubi = ImageKind::Ubi {
+        blocks: 1_024,
+        fastmap_saves_ns: 300_000_000,
+        checked_bytes: 20_000_000,
+        checked_ns: 2_400_000_000,
+    };
+    let of_ubi: Vec<_> = of_image(ubi).iter().map(|f| f.id).collect();
+    assert_eq!(of_ubi, ["ubi-static-check", "ubi-fastmap"]);
+}
+
+#[test]
+fn a_configuration_tells_what_it_costs() {
+    let text = "CONFIG_CC_OPTIMIZE_FOR_SIZE=y\nCONFIG_KASAN=y\nCONFIG_INITRAMFS_SOURCE=\"/r\"\n\
+                CONFIG_INITRAMFS_COMPRESSION_GZIP=y\nCONFIG_KALLSYMS_ALL=y\n# CONFIG_X is not set\n";
+    let config = KernelConfig::parse("config", text);
+    assert_eq!((config.len(), config.get("X")), (6, Some("n")));
+    let system = SystemFacts {
+        config: Some(config),
+        ..SystemFacts::default()
+    };
+    let boot = format!(
+        "{}span initcall 1s 1.3s populate_rootfs\n",
+        BOOT.replace("CMDLINE", "")
+    );
+    let all = advised(&boot, &system).findings;
+    for id in ["kernel-for-size", "debug-kernel", "initramfs-packed-twice"] {
+        let f = all
+            .iter()
+            .find(|f| f.id == id)
+            .unwrap_or_else(|| panic!("{id}"));
+        let e = f.evidence.iter().find(|e| e.place.source == "config");
+        let e = e.unwrap_or_else(|| panic!("{id}"));
+        let line = text.get(e.place.offset as usize..).unwrap();
+        assert!(
+            line.starts_with(&e.text.split('=').next().unwrap().to_owned()),
+            "{id}"
+        );
+    }
+    let none = SystemFacts {
+        config: Some(KernelConfig::parse(
+            "config",
+            "CONFIG_CC_OPTIMIZE_FOR_PERFORMANCE=y\n",
+        )),
+        ..SystemFacts::default()
+    };
+    assert_eq!(advised(&BOOT.replace("CMDLINE", ""), &none).findings, []);
+}
+
+fn of_root(texts: &[(&str, &str)]) -> Vec<Finding> {
+    let own = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
+    let system = SystemFacts {
+        root: Some(RootTree {
+            source: "/r".to_owned(),
+            texts: texts.iter().map(own).collect(),
+            ..RootTree::default()
+        }),
+        ..SystemFacts::default()
+    };
+    advised(&BOOT.replace("CMDLINE", ""), &system).findings
+}
+
+#[test]
+fn a_root_tells_what_it_does_at_boot() {
+    let forks = "x=`uname -r | cut -d. -f1`\n".repeat(20);
+    for (path, text, id, treatment) in [
+        (
+            "etc/default/grub",
+            "GRUB_TIMEOUT=5\n",
+            "boot-menu",
+            Some("menu-timeout=0"),
+        ),
+        (
+            "boot/extlinux/extlinux.conf",
+            "TIMEOUT 50\n",
+            "boot-menu",
+            Some("menu-timeout=0"),
+        ),
+        (
+            "etc/fstab",
+            "/dev/a / ext4 rw,discard 0 0\n",
+            "mount-options",
+            Some("fstab=/:-discard"),
+        ),
+        (
+            "etc/fstab",
+            "/dev/a / ext4 rw,commit=2 0 0\n",
+            "mount-options",
+            Some("fstab=/:-commit=2"),
+        ),
+        (
+            "etc/fstab",
+            "/dev/a / ext4 defaults 0 1\n",
+            "fstab-checks",
+            Some("fstab=/:pass=0"),
+        ),
+        (
+            "etc/initramfs-tools/initramfs.conf",
+            "#\nMODULES=most\n",
+            "initramfs-modules",
+            Some("initramfs-modules=dep"),
+        ),
+        (
+            "etc/init.d/S10x",
+            "#!/bin/sh\nsleep 2\n",
+            "script-sleeps",
+            None,
+        ),
+        (
+            "etc/systemd/system/x.service",
+            "[Service]\nExecStartPre=/bin/sleep 3\n",
+            "script-sleeps",
+            None,
+        ),
+        (
+            "etc/init.d/rcS",
+            "cat /proc/mtd | grep root\n".repeat(8).leak(),
+            "script-cats",
+            Some("cat-pipes=etc/init.d"),
+        ),
+        ("etc/init.d/rcS", forks.leak(), "script-forks", None),
+        (
+            "etc/init.d/udev",
+            "start)\nudevadm settle\n",
+            "script-settle",
+            None,
+        ),
+    ] {
+        let all = of_root(&[(path, text)]);
+        let f = all.iter().find(|f| f.id == id);
+        let f = f.unwrap_or_else(|| panic!("{id} is not in {all:?}"));
+        assert_eq!(f.treatment.as_deref(), treatment, "{id}");
+        assert!(f.evidence[0].place.source.starts_with("/r/"), "{id}");
+    }
+    let clean = [
+        ("etc/default/grub", "GRUB_TIMEOUT=0\n"),
+        (
+            "etc/fstab",
+            "/dev/a / ext4 defaults 0 0\n/dev/b /boot vfat defaults 0 2\n",
+        ),
+        ("etc/initramfs-tools/initramfs.conf", "MODULES=dep\n"),
+        (
+            "etc/init.d/x",
+            "# sleep 5\nwhile ! test -e /dev/a; do\n sleep 1\ndone\nstop)\n sleep 3\n",
+        ),
+        (
+            "usr/lib/systemd/system/a.service",
+            "[Service]\nExecStop=/bin/sleep 5\n",
+        ),
+    ];
+    assert_eq!(of_root(&clean), []);
+}
+
+/// The documents' own line in five scripts: a pipe each, and a substitution.
+#[test]
+fn five_scripts_with_a_pipe_are_enough() {
+    let names: Vec<String> = (10..15).map(|n| format!("etc/init.d/S{n}x")).collect();
+    let text = "#!/bin/sh\nx=`dmesg | grep model`\n";
+    let texts: Vec<(&str, &str)> = names.iter().map(|n| (n.as_str(), text)).collect();
+    let all = of_root(&texts);
+    let mut ids: Vec<&str> = all.iter().map(|f| f.id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, ["many-scripts", "script-forks"]);
+}
+
+/// A kernel's source names the option and the delays of a long initcall.
+#[test]
+fn the_kernels_source_tells_what_builds_an_initcall() {
+    let driver = DriverSource {
+        function: "ide_init".into(),
+        place: Place {
+            source: "drivers/ide/ide.c".into(),
+            offset: 7,
+        },
+        option: Some("IDE".into()),
+        is_tristate: true,
+        module: Some("ide_core".into()),
+        waits: vec![DriverWait {
+            us: 50_000,
+            text: "mdelay(50);".into(),
+            place: place(),
+        }],
+        parameters: vec!["noprobe".into()],
+    };
+    let system = SystemFacts {
+        drivers: vec![driver],
+        ..SystemFacts::default()
+    };
+    let boot = BOOT.replace("CMDLINE", "");
+    let of = |name: &str| {
+        let text = format!("{boot}span initcall 1s 2s {name}\n");
+        let all = advised(&text, &system).findings;
+        all.into_iter().find(|f| f.id == "driver-source")
+    };
+    let found = of("ide_init+0x0/0x160").unwrap();
+    assert_eq!(found.treatment.as_deref(), Some("config=CONFIG_IDE=m"));
+    assert_eq!(found.expected.0, 500_000_000);
+    let shown: Vec<_> = found.evidence.iter().map(|e| e.text.as_str()).collect();
+    assert!(shown.contains(&"mdelay(50);"), "{shown:?}");
+    assert!(found.why.contains("`ide_core`") && found.why.contains("noprobe"));
+    // A module stays one, and of another initcall nothing is known.
+    assert_eq!(of("ide_init+0x0/0x160 [ide_core]").unwrap().treatment, None);
+    assert_eq!(of("other_init+0x0/0x10"), None);
+    assert_eq!(long_initcalls(&record(&boot)), BTreeSet::new());
+}
+
+#[test]
+fn many_start_scripts_are_counted() {
+    let names: Vec<String> = (10..30).map(|n| format!("etc/init.d/S{n}x")).collect();
+    let texts: Vec<(&str, &str)> = names.iter().map(|n| (n.as_str(), "#!/bin/sh\n")).collect();
+    let all = of_root(&texts);
+    assert_eq!(
+        all.iter().map(|f| f.id).collect::<Vec<_>>(),
+        ["many-scripts"]
+    );
+    assert_eq!(all[0].treatment.as_deref(), Some("start-script=one"));
+    assert_eq!(all[0].saving, None, "no capture says what a script takes");
+
+    let mut text = BOOT.replace("CMDLINE", "");
+    for (n, ms) in [(10, 40), (11, 25), (12, 300), (13, 30), (14, 31)] {
+        text += &format!("process {n} S{n}x 4s 4.{ms:03}s parent=1\n");
+    }
+    let root = RootTree {
+        source: "/r".to_owned(),
+        texts: texts
+            .iter()
+            .map(|(p, t)| ((*p).to_owned(), (*t).to_owned()))
+            .collect(),
+        ..RootTree::default()
+    };
+    let system = SystemFacts {
+        root: Some(root),
+        ..SystemFacts::default()
+    };
+    let all = advised(&text, &system).findings;
+    let f = all.iter().find(|f| f.id == "many-scripts").unwrap();
+    // Five ran, and each took no less than the shortest: 5 x 25 ms at most.
+    let saving = f.saving.unwrap();
+    assert_eq!([saving.0, saving.1].map(|n| n.0 / 1_000_000), [0, 125]);
+    assert!(f.evidence.iter().any(|e| e.text.contains("S11x")), "{f:?}");
+}
