@@ -5,6 +5,8 @@ mod bench;
 mod chroot;
 mod clean;
 mod container;
+mod foreign;
+mod install;
 mod semver;
 mod target;
 mod twice;
@@ -46,9 +48,11 @@ const CHECKS: &[Check] = &[
 /// Checks that are run only if they are named in full, because each takes many minutes.
 const LONG: &[Check] = &[
     ("reproducible-program", twice::program),
+    ("other-processors", foreign::check),
     ("demo-debian-13", clean::demo),
     ("demo-container", container::demo),
     ("publish", publish),
+    ("cargo-install", install::check),
     ("semver", semver::check),
 ];
 

@@ -126,8 +126,10 @@ impl Cache {
         let failed = || io_error(&path, "cannot be locked");
         let lock = File::create(&path).map_err(failed())?;
         lock.lock().map_err(failed())?;
+        let new = format!("{name}.new-");
+        self.sweep(&new);
         let folder = tempfile::Builder::new()
-            .prefix(&format!("{name}.new-"))
+            .prefix(&new)
             .tempdir_in(&self.folder)
             .map_err(io_error(
                 &self.folder,
@@ -144,10 +146,45 @@ impl Cache {
             _lock: lock,
         })
     }
+
+    /// Removes what runs that were killed left of an artifact in the making. The caller has
+    /// its lock, so nobody makes it now.
+    fn sweep(&self, new: &str) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(new) {
+                // What cannot be removed is in nobody's way.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
 }
 
 /// The SHA-256 of `bytes`, as hexadecimal digits.
 #[must_use]
 pub fn hash_bytes(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::Cache;
+    use std::fs;
+
+    #[test]
+    fn what_a_killed_run_left_goes_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache {
+            folder: folder.path().to_owned(),
+        };
+        for name in ["kernel.new-dead/boot", "kernel-arm64.new-alive", "kernel"] {
+            fs::create_dir_all(cache.path(name)).unwrap();
+        }
+        let making = cache.make("kernel").unwrap();
+        assert!(making.folder.path().is_dir());
+        assert!(!cache.path("kernel.new-dead").exists());
+        assert!(cache.path("kernel-arm64.new-alive").exists());
+        assert!(cache.path("kernel").exists());
+    }
 }

@@ -28,16 +28,19 @@ fn pack(release: &Release, parent: &Path, name: &str) -> Result<()> {
     quietly(Command::new("gzip").args(["-9nf"]).arg(&tar)).map(|_| ())
 }
 
-/// What is unpacked anywhere: the program, the agents beside it, and the rest.
-pub(super) fn program(release: &Release, tree: &Path) -> Result<()> {
-    let name = format!("firstlight-{}-{TARGET}", release.version.number);
+/// The name of a version's archive for a target, and of the folder in it.
+#[must_use]
+pub fn name(version: &str, target: &str) -> String {
+    format!("firstlight-{version}-{target}")
+}
+
+/// What is unpacked anywhere: the program for a target, the agents beside it, and the rest of
+/// `tree`.
+pub(super) fn program(release: &Release, tree: &Path, target: &str, program: &Path) -> Result<()> {
+    let name = name(&release.version.number, target);
     let parent = tree.with_file_name("archive");
     let folder = parent.join(&name);
-    place(
-        &tree.join("usr/bin/firstlight"),
-        &folder.join("firstlight"),
-        0o755,
-    )?;
+    place(program, &folder.join("firstlight"), 0o755)?;
     for entry in fs::read_dir(tree.join("usr/lib/firstlight"))?.flatten() {
         place(&entry.path(), &folder.join(entry.file_name()), 0o755)?;
     }
@@ -126,7 +129,7 @@ fn filled(release: &Release) -> Result<Vec<(String, String)>> {
         ("@SHA256_SOURCE@", format!("firstlight-{version}.tar.gz")),
         (
             "@SHA256_PROGRAM@",
-            format!("firstlight-{version}-{TARGET}.tar.gz"),
+            format!("{}.tar.gz", name(version, TARGET)),
         ),
     ] {
         all.push((placeholder.to_owned(), sums::of(&release.dist.join(file))?));

@@ -8,6 +8,7 @@ mod archive;
 mod base;
 mod deb;
 mod files;
+mod foreign;
 mod licenses;
 mod notes;
 mod program;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 pub use agents::{AGENTS, one as agent};
 pub use base::{Release, TARGET};
 pub use files::quietly;
+pub use foreign::{FOREIGN, build as foreign};
 pub use program::{BUILT, Programs, build as program};
 pub use sums::{sign, write as sums};
 pub use version::Version;
@@ -53,7 +55,10 @@ pub fn run(args: &[String]) -> Result<()> {
     if dry_run {
         return release.plan(key.is_some());
     }
-    let programs = release.build()?;
+    let mut programs = release.build()?;
+    let (built, missing) = foreign(&release)?;
+    programs.foreign = built;
+    programs.missing.extend(missing);
     release.package(&programs)?;
     sums(&release.dist)?;
     if let Some(key) = key {
@@ -68,7 +73,7 @@ impl Release {
         let v = &self.version.number;
         let mut names = vec![
             (
-                format!("firstlight-{v}-{TARGET}.tar.gz"),
+                format!("{}.tar.gz", archive::name(v, TARGET)),
                 "the program, agents, man page, completions, docs and experiments",
             ),
             (
@@ -98,6 +103,10 @@ impl Release {
             ),
             ("RELEASE-NOTES.md".to_owned(), "cut from CHANGELOG.md"),
         ];
+        for foreign in &FOREIGN {
+            let name = format!("{}.tar.gz", archive::name(v, foreign.target));
+            names.push((name, "the same for another processor"));
+        }
         for agent in AGENTS {
             names.push((agent.file(), "the agent for a target"));
         }
@@ -130,7 +139,7 @@ impl Release {
         Ok(())
     }
 
-    /// Builds the program and the agents.
+    /// Builds the program for x86-64, and the agents.
     ///
     /// # Errors
     /// If the program cannot be built; an agent that cannot is in `missing`.
@@ -148,6 +157,7 @@ impl Release {
         let program = program::build(self)?;
         Ok(Programs {
             program,
+            foreign: Vec::new(),
             agents,
             missing,
         })
@@ -172,7 +182,10 @@ impl Release {
 
         let work = tempfile::tempdir().context("a temporary folder")?;
         let tree = tree::stage(self, programs, &licenses, &work.path().join("tree"))?;
-        archive::program(self, &tree)?;
+        archive::program(self, &tree, TARGET, &programs.program)?;
+        for (foreign, program) in &programs.foreign {
+            archive::program(self, &tree, foreign.target, program)?;
+        }
         archive::source(self)?;
         archive::layers(self, &work.path().join("layers"))?;
         archive::recipes(self)?;

@@ -1,33 +1,17 @@
 //! The program: static, stripped, with its debug information in a file of its own.
 
 use super::agents::{self, Agent};
-use super::base::{Release, TARGET};
+use super::base::{FEATURES, GOAL, LIBRARY, Release, TARGET};
 use super::files::quietly;
+use super::foreign::Foreign;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The size that the program should not exceed, in bytes.
-const GOAL: u64 = 15_000_000;
-
 /// What keeps the program small, for lld: functions of equal code are kept once, and the
 /// relocations of a static program that can lie anywhere take a bit instead of 24 bytes.
 const LINKER: [&str; 2] = ["--icf=all", "--pack-dyn-relocs=relr"];
-
-/// All but `systemd-bus`, a megabyte of which no input needs: `systemctl show` gives the same.
-const FEATURES: &str = "parquet,serve";
-
-/// What builds the standard library too. Sorts that it unrolls take a tenth of the program
-/// where it is not built for size; what it searches and parses stays fast.
-const LIBRARY: [&str; 6] = [
-    "-Zbuild-std=std,panic_unwind",
-    "-Zbuild-std-features=panic-unwind,optimize_for_size",
-    "--config",
-    "profile.dist.package.core.opt-level=3",
-    "--config",
-    "profile.dist.package.alloc.opt-level=3",
-];
 
 /// The path of a program that is built already, for a quick try of what follows.
 pub const BUILT: &str = "FIRSTLIGHT_PROGRAM";
@@ -37,6 +21,8 @@ pub const BUILT: &str = "FIRSTLIGHT_PROGRAM";
 pub struct Programs {
     /// `firstlight`, stripped.
     pub program: PathBuf,
+    /// The program for other processors, stripped, if they were asked for.
+    pub foreign: Vec<(&'static Foreign, PathBuf)>,
     /// The agent for each kind of processor that could be built.
     pub agents: Vec<(&'static Agent, PathBuf)>,
     /// The kinds that could not, and why.
