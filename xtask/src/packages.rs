@@ -192,19 +192,15 @@ fn lintian(bench: &Bench) -> Result<Outcome> {
     if !has("lintian") {
         return skip("there is no lintian");
     }
-    let deb = bench.file(&format!("firstlight_{}-1_amd64.deb", bench.version()));
-    let said = quietly(
-        Command::new("lintian")
-            .args([
-                "--allow-root",
-                "--fail-on",
-                "error,warning",
-                "--tag-display-limit",
-                "0",
-            ])
-            .arg(deb),
-    );
-    said.map(|_| Outcome::Passed)
+    linted(&bench.file(&release::deb_name(bench.version(), "amd64"))).map(|()| Outcome::Passed)
+}
+
+/// Fails if lintian finds an error or a warning in a package.
+fn linted(deb: &Path) -> Result<()> {
+    let mut lintian = Command::new("lintian");
+    lintian.args(["--allow-root", "--fail-on", "error,warning"]);
+    lintian.args(["--tag-display-limit", "0"]).arg(deb);
+    quietly(&mut lintian).map(|_| ())
 }
 
 fn rpmlint(bench: &Bench) -> Result<Outcome> {

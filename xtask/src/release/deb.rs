@@ -2,22 +2,33 @@
 //! serves every release of Debian.
 
 use super::base::Release;
-use super::files::{put, quietly};
+use super::files::{place, put, quietly};
 use anyhow::{Context, Result};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The name of the package's file.
-pub(super) fn name(version: &str) -> String {
-    format!("firstlight_{version}-1_amd64.deb")
+/// Debian's name for x86-64.
+pub(super) const AMD64: &str = "amd64";
+
+/// The name of the package's file for one of Debian's architectures.
+#[must_use]
+pub fn name(version: &str, arch: &str) -> String {
+    format!("firstlight_{version}-1_{arch}.deb")
 }
 
-/// Writes the package of what lies in `tree`; `work` is made.
-pub(super) fn write(release: &Release, tree: &Path, work: &Path) -> Result<()> {
+/// Writes the package of what lies in `tree`, with the program for one of Debian's
+/// architectures; `work` is made.
+pub(super) fn write(
+    release: &Release,
+    tree: &Path,
+    (arch, program): (&str, &Path),
+    work: &Path,
+) -> Result<()> {
     let from = release.source.join("packaging/debian");
     quietly(Command::new("cp").arg("-a").arg(tree).arg(work))?;
+    place(program, &work.join("usr/bin/firstlight"), 0o755)?;
     let version = format!("{}-1", release.version.number);
     let read = |name: &str| {
         fs::read_to_string(from.join(name)).with_context(|| format!("packaging/debian/{name}"))
@@ -53,10 +64,11 @@ pub(super) fn write(release: &Release, tree: &Path, work: &Path) -> Result<()> {
     }
     let control = read("control.in")?
         .replace("@VERSION@", &version)
+        .replace("@ARCH@", arch)
         .replace("@SIZE@", &kib.to_string());
     put(&work.join("DEBIAN/control"), control.as_bytes(), 0o644)?;
     put(&work.join("DEBIAN/md5sums"), sums.as_bytes(), 0o644)?;
-    let to = release.dist.join(name(&release.version.number));
+    let to = release.dist.join(name(&release.version.number, arch));
     quietly(
         Command::new("dpkg-deb")
             .args(["--root-owner-group", "-Zxz", "--build"])

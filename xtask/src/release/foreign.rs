@@ -22,6 +22,8 @@ pub struct Foreign {
     pub arch: &'static str,
     /// Its target, whose library is built from source.
     pub target: &'static str,
+    /// Debian's name for it.
+    pub debian: &'static str,
     /// What runs its programs on this host: Debian's `qemu-user-static`.
     pub emulator: &'static str,
 }
@@ -31,16 +33,19 @@ pub const FOREIGN: [Foreign; 3] = [
     Foreign {
         arch: "aarch64",
         target: "aarch64-unknown-linux-musl",
+        debian: "arm64",
         emulator: "qemu-aarch64-static",
     },
     Foreign {
         arch: "armv7",
         target: "armv7-unknown-linux-musleabihf",
+        debian: "armhf",
         emulator: "qemu-arm-static",
     },
     Foreign {
         arch: "riscv64",
         target: "riscv64gc-unknown-linux-musl",
+        debian: "riscv64",
         emulator: "qemu-riscv64-static",
     },
 ];

@@ -24,6 +24,7 @@ use std::path::PathBuf;
 
 pub use agents::{AGENTS, one as agent};
 pub use base::{Release, TARGET};
+pub use deb::name as deb_name;
 pub use files::quietly;
 pub use foreign::{FOREIGN, build as foreign};
 pub use program::{BUILT, Programs, build as program};
@@ -80,7 +81,10 @@ impl Release {
                 format!("firstlight-{v}-{TARGET}.debug"),
                 "the program's debug information",
             ),
-            (deb::name(v), "for Debian 12, Debian 13 and Ubuntu"),
+            (
+                deb::name(v, deb::AMD64),
+                "for Debian 12, Debian 13 and Ubuntu",
+            ),
             (rpm::name(v), "for Fedora, openSUSE and RHEL"),
             (format!("firstlight-{v}.tar.gz"), "the source"),
             (
@@ -106,6 +110,8 @@ impl Release {
         for foreign in &FOREIGN {
             let name = format!("{}.tar.gz", archive::name(v, foreign.target));
             names.push((name, "the same for another processor"));
+            let name = deb::name(v, foreign.debian);
+            names.push((name, "for Debian and Ubuntu on it"));
         }
         for agent in AGENTS {
             names.push((agent.file(), "the agent for a target"));
@@ -183,13 +189,18 @@ impl Release {
         let work = tempfile::tempdir().context("a temporary folder")?;
         let tree = tree::stage(self, programs, &licenses, &work.path().join("tree"))?;
         archive::program(self, &tree, TARGET, &programs.program)?;
-        for (foreign, program) in &programs.foreign {
-            archive::program(self, &tree, foreign.target, program)?;
-        }
         archive::source(self)?;
         archive::layers(self, &work.path().join("layers"))?;
         archive::recipes(self)?;
-        deb::write(self, &tree, &work.path().join("deb"))?;
+        let debs = work.path().join("deb");
+        fs::create_dir(&debs)?;
+        let amd64 = (deb::AMD64, &*programs.program);
+        deb::write(self, &tree, amd64, &debs.join(deb::AMD64))?;
+        for (foreign, program) in &programs.foreign {
+            archive::program(self, &tree, foreign.target, program)?;
+            let debian = (foreign.debian, &**program);
+            deb::write(self, &tree, debian, &debs.join(foreign.debian))?;
+        }
         rpm::write(self, &tree, &work.path().join("rpm"))?;
         Ok(())
     }
