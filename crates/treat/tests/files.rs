@@ -204,7 +204,7 @@ fn undo(root: &Path, text: &str) -> Result<(), FileError> {
 }
 
 /// What changes a root tree, in every way there is.
-const TREATMENTS: [&str; 18] = [
+const TREATMENTS: [&str; 19] = [
     "cmdline+=quiet",
     "cmdline-=splash",
     "mask=a.service",
@@ -219,6 +219,7 @@ const TREATMENTS: [&str; 18] = [
     "strip=usr/bin/app",
     "library-=usr/lib/libspare.so.1.0",
     "io-scheduler=mmcblk*:none",
+    "sysctl=vm.dirty_bytes=524288",
     "late-modules=btusb,snd-usb-audio",
     "cat-pipes=etc/init.d",
     "cat-pipes=etc/init.d/S10model",
@@ -355,6 +356,9 @@ fn texts_and_kinds_agree() {
         "library-=/",
         "ext=journal",
         "io-scheduler=sda",
+        "sysctl=vm.dirty_bytes",
+        "sysctl=../x.y=1",
+        "library-cut=usr/lib/libx.so.1,",
         "io-scheduler=sd a:none",
         "late-modules=a,,b",
         "late-modules=",

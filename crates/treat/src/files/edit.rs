@@ -1,6 +1,7 @@
 //! What a treatment makes of a target.
 
 use super::content::Content;
+use super::cut;
 use super::error::FileError;
 use super::images::{self, ImageError, protected};
 use super::late;
@@ -8,6 +9,7 @@ use super::parse::FileTreatment;
 use super::plan::{Change, Plan};
 use super::programs;
 use super::scripts;
+use super::sysctl::{self, Place};
 use super::text::{self, Holder};
 use super::tree::{Found, Target};
 use crate::treatment::{TreatError, Treatment};
@@ -104,6 +106,11 @@ impl FileTreatment {
                 (changes, left) = programs::without_library(target, path)?;
                 changes
             }
+            Self::CutLibrary { path, archive } => {
+                let changes;
+                (changes, left) = cut::library_cut(target, path, archive.as_deref())?;
+                changes
+            }
             Self::Boot(
                 t @ (Treatment::AddWord(_) | Treatment::RemoveWord(_) | Treatment::UbiFastmap),
             ) => command_lines(t, target)?,
@@ -164,6 +171,10 @@ impl FileTreatment {
                 let (path, rule) = late::scheduler_rule(device, scheduler);
                 vec![whole(target, &path, Content::File(rule.into()))?]
             }
+            Self::Sysctl { name, value } => match sysctl::place(target, name, value)? {
+                Place::Own(path, text) => vec![whole(target, &path, text)?],
+                Place::In(found, text) => vec![changed(found, text.into_bytes())],
+            },
             Self::LateModules(names) => {
                 systemd(target)?;
                 late::known(target, names)?;

@@ -219,6 +219,17 @@ pub const KINDS: &[TreatmentKind] = &[
         in_lab: false,
     },
     TreatmentKind {
+        form: "library-cut=PATH[,ARCHIVE]",
+        example: "library-cut=usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30",
+        what: "links a shared library anew, as mklibs does, with only the symbols that files of the \
+            tree name, from an archive of its object files (Debian: libstdc++-12-pic)",
+        targets: &["root tree"],
+        risk: "a program that is installed later may miss symbols; so may one that builds a \
+            symbol's name at run time",
+        then: "",
+        in_lab: false,
+    },
+    TreatmentKind {
         form: "ext=no-journal|extents|dir-index|clean",
         example: "ext=no-journal",
         what: "changes an ext2, ext3 or ext4 image with tune2fs and e2fsck: removes the journal, maps \
@@ -235,6 +246,17 @@ pub const KINDS: &[TreatmentKind] = &[
         what: "sets the I/O scheduler of a block device with a udev rule",
         targets: &["root tree"],
         risk: "the scheduler that the kernel chooses may be fairer to programs that run beside others",
+        then: "",
+        in_lab: false,
+    },
+    TreatmentKind {
+        form: "sysctl=NAME=VALUE",
+        example: "sysctl=vm.dirty_bytes=524288",
+        what: "sets a kernel setting at the start: in a file of its own in /etc/sysctl.d, or in \
+            /etc/sysctl.conf if the root has no such folder or that file sets it already",
+        targets: &["root tree"],
+        risk: "depends on the setting; with little dirty memory, programs that write wait for the \
+            device more often",
         then: "",
         in_lab: false,
     },

@@ -6,6 +6,7 @@
 //! takes it back in the target's side folder.
 
 mod content;
+mod cut;
 mod edit;
 mod error;
 mod export;
@@ -22,6 +23,8 @@ mod plan;
 mod programs;
 mod scripts;
 mod strip;
+mod symbols;
+mod sysctl;
 mod text;
 mod tree;
 

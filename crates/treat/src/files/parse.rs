@@ -54,6 +54,13 @@ pub enum FileTreatment {
     StripHeaders(String),
     /// `library-=PATH`: a shared library that nothing names goes.
     RemoveLibrary(String),
+    /// `library-cut=PATH[,ARCHIVE]`: a shared library keeps what the tree uses of it.
+    CutLibrary {
+        /// The library.
+        path: String,
+        /// The object files that it is linked from, on this host; `None`: the compiler's.
+        archive: Option<String>,
+    },
     /// `dtb-bootdelay=SECONDS`: what U-Boot's own device tree says.
     TreeBootdelay(i32),
     /// `ext=CHANGE`: a change of an ext2, ext3 or ext4 image.
@@ -64,6 +71,13 @@ pub enum FileTreatment {
         device: String,
         /// The scheduler.
         scheduler: String,
+    },
+    /// `sysctl=NAME=VALUE`: a setting of the kernel.
+    Sysctl {
+        /// Its name, with dots.
+        name: String,
+        /// Its value.
+        value: String,
     },
     /// `late-modules=NAME,...`: modules that load after the boot.
     LateModules(Vec<String>),
@@ -252,6 +266,21 @@ impl FileTreatment {
         if let Some(rest) = text.strip_prefix("library-=") {
             return path(rest).map(Self::RemoveLibrary);
         }
+        if let Some(rest) = text.strip_prefix("library-cut=") {
+            let (library, archive) = match rest.split_once(',') {
+                Some((library, archive)) => (library, Some(archive)),
+                None => (rest, None),
+            };
+            if archive.is_some_and(|a| a.is_empty() || a.chars().any(char::is_control)) {
+                return Err(refuse(
+                    "write the path of an archive after the comma, such as libfoo_pic.a",
+                ));
+            }
+            return path(library).map(|path| Self::CutLibrary {
+                path,
+                archive: archive.map(str::to_owned),
+            });
+        }
         if let Some(rest) = text.strip_prefix("cat-pipes=") {
             return path(rest).map(Self::CatPipes);
         }
@@ -274,6 +303,22 @@ impl FileTreatment {
                 }),
                 false => Err(refuse(
                     "write io-scheduler=DEVICE:NAME, such as mmcblk0:none",
+                )),
+            };
+        }
+        if let Some(rest) = text.strip_prefix("sysctl=") {
+            let (name, value) = rest.split_once('=').unwrap_or((rest, ""));
+            let legal = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+            let is_name = name.contains('.') && name.len() <= 100 && name.bytes().all(legal);
+            let is_value = !value.is_empty() && value.len() <= 1_000;
+            let printable = |c: char| c == ' ' || c.is_ascii_graphic();
+            return match is_name && is_value && value.chars().all(printable) {
+                true => Ok(Self::Sysctl {
+                    name: name.to_owned(),
+                    value: value.to_owned(),
+                }),
+                false => Err(refuse(
+                    "write sysctl=NAME=VALUE, such as vm.dirty_bytes=524288",
                 )),
             };
         }
@@ -355,11 +400,19 @@ impl fmt::Display for FileTreatment {
             Self::Strip(path) => write!(f, "strip={path}"),
             Self::StripHeaders(path) => write!(f, "strip-headers={path}"),
             Self::RemoveLibrary(path) => write!(f, "library-={path}"),
+            Self::CutLibrary { path, archive } => {
+                let (comma, archive) = match archive {
+                    Some(archive) => (",", archive.as_str()),
+                    None => ("", ""),
+                };
+                write!(f, "library-cut={path}{comma}{archive}")
+            }
             Self::TreeBootdelay(seconds) => write!(f, "dtb-bootdelay={seconds}"),
             Self::Ext(change) => write!(f, "ext={}", change.as_str()),
             Self::IoScheduler { device, scheduler } => {
                 write!(f, "io-scheduler={device}:{scheduler}")
             }
+            Self::Sysctl { name, value } => write!(f, "sysctl={name}={value}"),
             Self::LateModules(names) => write!(f, "late-modules={}", names.join(",")),
             Self::CatPipes(path) => write!(f, "cat-pipes={path}"),
             Self::OneStartScript => f.write_str("start-script=one"),

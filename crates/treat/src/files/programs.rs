@@ -21,7 +21,7 @@ const LOADED_BY_PARTS: [&str; 5] = ["libnss_", "libgcc_s.", "ld-", "libGLX_", "l
 
 /// What names libraries and needs none: the lists of a package manager, texts about
 /// packages, the linker's own cache; and what is no part of a root while it is not run.
-const NOT_USERS: [&str; 12] = [
+pub(super) const NOT_USERS: [&str; 12] = [
     "dev",
     "etc/ld.so.cache",
     "lib/modules",
@@ -273,8 +273,8 @@ fn is_library_name(name: &str) -> bool {
     name.ends_with(".so") || name.contains(".so.")
 }
 
-/// The links in the linker's folders that lead to a library.
-fn links_to(target: &Target, library: &str) -> Result<Vec<Found>, FileError> {
+/// The linker's folders of a tree, without links.
+pub(super) fn linker_folders(target: &Target) -> Result<BTreeSet<String>, FileError> {
     let mut folders: BTreeSet<String> = BTreeSet::new();
     for known in LIBRARY_FOLDERS {
         folders.extend(target.real_folder(known)?);
@@ -285,8 +285,13 @@ fn links_to(target: &Target, library: &str) -> Result<Vec<Found>, FileError> {
             }
         }
     }
+    Ok(folders)
+}
+
+/// The links in the linker's folders that lead to a library.
+fn links_to(target: &Target, library: &str) -> Result<Vec<Found>, FileError> {
     let mut links: Vec<Found> = Vec::new();
-    for folder in folders {
+    for folder in linker_folders(target)? {
         for name in target.names(&folder) {
             if !is_library_name(&name) {
                 continue;
