@@ -29,6 +29,8 @@ fn seeds(target: &str) -> Option<&'static str> {
         "bootstage" => Some("corpus/bootstage"),
         "cbmem" => Some("corpus/cbmem"),
         "cloud_init" => Some("corpus/cloud-init"),
+        "openrc" => Some("corpus/openrc"),
+        "ti_report" => Some("corpus/ti-report"),
         "logic" => Some("corpus/logic"),
         "loader_console" => Some("corpus/loader-console"),
         "redact" => Some("corpus/kernel-log"),

@@ -1,12 +1,14 @@
 //! What took longest.
 
+use crate::kernel_work::works;
 use crate::phases::{Phases, phases};
 use crate::place::Place;
 use crate::processes;
 pub use crate::row::{BlameKind, BlameRow};
 use crate::spans;
+use crate::unknown::least;
 use crate::unpacking::{self, unpacking};
-use record::{Record, Span};
+use record::{Nanos, Record, Span, SpanKind};
 use std::cmp::Ordering;
 
 /// What took longest, longest first.
@@ -33,7 +35,7 @@ pub fn blame(record: &Record, kind: Option<BlameKind>, top: usize) -> Blame {
 #[must_use]
 pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top: usize) -> Blame {
     if kind == Some(BlameKind::Phase) {
-        return of_phases(phases, top);
+        return of_phases(phases, Vec::new(), top);
     }
     if kind == Some(BlameKind::Process) {
         return of_processes(record, top);
@@ -41,8 +43,10 @@ pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top
     let spans = spans::distinct(record);
     let of_kind = |s: &&Span| kind.is_none_or(|k| k == BlameKind::from(s.kind));
     let has_stages = kind.is_none_or(|k| k == BlameKind::Stage);
-    let unpacking = has_stages.then(|| unpacking(record)).flatten();
-    let unpacking = unpacking.filter(|u| !u.within_call);
+    let read = match has_stages {
+        true => read_from_lines(record, phases),
+        false => Vec::new(),
+    };
     let (longest, mut total_rows) = first(spans.iter().filter(of_kind), top, |a, b| {
         b.duration()
             .cmp(&a.duration())
@@ -51,7 +55,7 @@ pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top
     });
     // A boot of which nothing but its phases is known took time, too.
     if kind.is_none() && total_rows == 0 {
-        return of_phases(phases, top);
+        return of_phases(phases, read, top);
     }
     let row = |s: &Span| BlameRow {
         kind: s.kind.into(),
@@ -68,18 +72,41 @@ pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top
         origin: Place::of(record, s.origin),
     };
     let mut rows: Vec<BlameRow> = longest.into_iter().map(row).collect();
-    if let Some(unpacking) = unpacking {
-        total_rows += 1;
-        let (name, place) = (unpacking::NAME.to_owned(), unpacking.place(record));
-        let times = (unpacking.start, unpacking.end);
-        let row = BlameRow::between(BlameKind::Stage, name, times, place);
+    total_rows += read.len();
+    for row in read {
         let at = rows.partition_point(|r| r.duration() >= row.wall);
         rows.insert(at, row);
-        if top > 0 {
-            rows.truncate(top);
-        }
+    }
+    if top > 0 {
+        rows.truncate(top);
     }
     Blame { rows, total_rows }
+}
+
+/// What lines of the kernel's log tell that took time, and that no initcall has: the unpacking
+/// of the initramfs, and where no initcall was recorded all works that are long enough to be
+/// told.
+fn read_from_lines(record: &Record, phases: &Phases) -> Vec<BlameRow> {
+    let stage =
+        |name, start, end, place| BlameRow::between(BlameKind::Stage, name, (start, end), place);
+    let unpacking = unpacking(record).filter(|u| !u.within_call);
+    let unpacking = unpacking.map(|u| {
+        let name = unpacking::NAME.to_owned();
+        stage(name, u.start, u.end, u.place(record))
+    });
+    let mut rows: Vec<BlameRow> = unpacking.into_iter().collect();
+    if spans::distinct(record)
+        .iter()
+        .any(|s| s.kind == SpanKind::Initcall)
+    {
+        return rows;
+    }
+    let begin = phases.phases.first().map_or(Nanos::ZERO, |p| p.start);
+    let least = least(begin, phases.booted(record));
+    let works = works(record, phases).into_iter();
+    let works = works.filter(|w| w.end - w.start >= least);
+    rows.extend(works.map(|w| stage(w.name.clone(), w.start, w.end, w.place(record))));
+    rows
 }
 
 /// The first `top` of `items` in this order (all, if `top` is 0), sorted, equal
@@ -123,7 +150,8 @@ fn of_processes(record: &Record, top: usize) -> Blame {
     Blame { rows, total_rows }
 }
 
-fn of_phases(phases: &Phases, top: usize) -> Blame {
+/// The phases and their stages, and what else is known of them.
+fn of_phases(phases: &Phases, others: Vec<BlameRow>, top: usize) -> Blame {
     let row = |name: String, start, end, origin: &Place| {
         BlameRow::between(BlameKind::Phase, name, (start, end), origin.clone())
     };
@@ -134,6 +162,7 @@ fn of_phases(phases: &Phases, top: usize) -> Blame {
         let stages = p.stages.iter();
         rows.extend(stages.map(|s| row(format!("{name}: {}", s.name), s.start, s.end, &p.origin)));
     }
+    rows.extend(others);
     let total_rows = rows.len();
     rows.sort_by(|a, b| (b.wall, a.start).cmp(&(a.wall, b.start)));
     if top > 0 {

@@ -10,7 +10,7 @@ use crate::phases::{Options, Phases, phases_with};
 use crate::readings::{Readings, readings};
 use crate::summary::{Summary, summary};
 use crate::unknown::{Unknown, unknown};
-use record::Record;
+use record::{Nanos, Record};
 
 /// A boot, explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,9 @@ pub struct Boot {
     pub phases: Phases,
     /// Where nothing is known, the longest stretch first.
     pub unknown: Vec<Unknown>,
+    /// Up to when it was looked for such stretches: the end of the boot, or the first program
+    /// of a log that does not say when the boot ended.
+    pub unknown_until: Nanos,
     /// Counts and sums.
     pub summary: Summary,
     /// What took longest, one for each kind that occurs (phases excepted).
@@ -68,6 +71,7 @@ pub fn boot(record: &Record, options: &Options, top: usize) -> Boot {
         kernel: fact("kernel.version"),
         machine: fact("machine"),
         unknown: unknown(record, &phases),
+        unknown_until: phases.booted(record),
         phases,
         summary,
     }

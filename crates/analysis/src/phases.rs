@@ -7,7 +7,7 @@ mod stage;
 mod start_kernel;
 
 use crate::place::Place;
-use record::{ClockKind, Mark, Nanos, Phase, Record, mark};
+use record::{ClockKind, Mark, Nanos, Phase, Record, SpanKind, mark};
 use std::collections::BTreeSet;
 
 pub use end::{FirstLight, Options, first_light};
@@ -78,6 +78,24 @@ impl Phases {
         first_light
             .or_else(|| self.phases.last().map(|p| p.end))
             .unwrap_or(self.last)
+    }
+
+    /// Up to when the boot surely went on. Where nothing says when it ended and the record is
+    /// a kernel's log alone, that is the first program of the root: such a log goes on for as
+    /// long as the machine runs.
+    #[must_use]
+    pub fn booted(&self, record: &Record) -> Nanos {
+        let has_units = || record.spans().iter().any(|s| s.kind == SpanKind::Unit);
+        let is_log = self.first_light.is_none()
+            && record.arrivals().is_empty()
+            && record.processes().is_empty()
+            && !has_units();
+        let mut rows = self.phases.iter().skip(1);
+        let programs = rows.find(|p| p.name >= Phase::Userspace);
+        match programs.filter(|_| is_log) {
+            Some(programs) => programs.start,
+            None => self.end(),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Where nothing is known: the stretches of a boot in which no line was written, and nothing
 //! that has a name was running.
 
+use crate::initcall_order::{Position, position, stretch as calls_between};
+use crate::kernel_work::{BESIDE, works};
 use crate::path::device_waits;
 use crate::phases::{INITCALL_STAGE, PhaseRow, Phases, UNIT_STAGE};
 use crate::spans;
@@ -13,16 +15,6 @@ const PARTS: i64 = 100;
 
 /// And from this time on, however short the boot is.
 const LEAST: Nanos = Nanos::from_millis(1);
-
-/// Lines that the kernel prints behind long work of its own, and that say what it was: nothing
-/// else runs between the line before and these. `mark_readonly` in `init/main.c` calls the
-/// check of page tables with one processor's whole time.
-const REPORTS: [&str; 2] = ["x86/mm: Checked W+X mappings", "Checked W+X mappings"];
-
-/// Lines that announce long work of the kernel's own, which goes on until the next line:
-/// `load_system_certificate_list` checks each certificate's signature with ciphers that test
-/// themselves first.
-const ANNOUNCEMENTS: [&str; 1] = ["Loading compiled-in X.509 certificates"];
 
 /// How a mark ends behind which the lab computes what a loader takes to load.
 const MODELED: &str = "(modeled)";
@@ -40,6 +32,9 @@ pub struct Unknown {
     pub before: String,
     /// What stands behind it.
     pub after: String,
+    /// Which initcalls lie in it by the order that all kernels have, if the lines around it
+    /// tell: `device initcalls from mm/ to crypto/`.
+    pub within: Option<String>,
     /// What to switch on to know it, in a sentence.
     pub ask: &'static str,
 }
@@ -49,10 +44,6 @@ struct Known<'r> {
     start: Nanos,
     end: Nanos,
     name: &'r str,
-    /// Whether it says what went on before it.
-    reports: bool,
-    /// Whether it says what goes on behind it.
-    announces: bool,
     /// The task that made this call, if it is the initcall of a module.
     loads: Option<NameId>,
 }
@@ -63,33 +54,34 @@ struct Known<'r> {
 /// A line and a mark are instants; an initcall, a probe, a unit, a stage of a loader, a
 /// wait for a device, a program that ended and a task that ran are stretches. Between two
 /// instants that are near each other the boot is known well enough. Some stretches have a name
-/// though nothing in them was seen: what a line reports behind it (such as a check of page
-/// tables) or announces, and the load of a module.
+/// though nothing in them was seen: the works of the kernel that its lines tell of (such as a
+/// check of page tables), and the load of a module.
+///
+/// A kernel's log that goes on behind the boot does not say when the boot was over: there only
+/// what was before the first program counts (see [`Phases::booted`]).
 #[must_use]
 pub fn unknown(record: &Record, phases: &Phases) -> Vec<Unknown> {
     let (Some(first), Some(_)) = (phases.phases.first(), phases.clock) else {
         return Vec::new();
     };
-    let (begin, end) = (first.start, phases.end());
-    let least = Nanos((end - begin).0 / PARTS).max(LEAST);
+    let (begin, end) = (first.start, phases.booted(record));
+    let least = least(begin, end);
+    let works = works(record, phases);
     let mut known = known(record, phases);
+    known.extend(works.iter().map(|w| at(w.start, w.end, &w.name)));
     known.retain(|k| k.end >= begin && k.start <= end);
     known.sort_by_key(|k| (k.start, k.end));
     let mut found = Vec::new();
     let mut last: Option<&Known<'_>> = None;
     for k in &known {
         if let Some(before) = last
-            && !k.reports
-            && !before.announces
             && !loads_next(before, k)
-            && k.start - before.end >= least
+            && k.start.min(end) - before.end >= least
         {
             let before = (before.end, before.name);
             found.extend(stretch(record, phases, before, (k.start, k.name)));
         }
-        // An announcement holds until something else is said later.
-        let holds = |before: &Known<'_>| before.announces && before.end == k.end;
-        if last.is_none_or(|before| k.end >= before.end && !holds(before)) {
+        if last.is_none_or(|before| k.end >= before.end) {
             last = Some(k);
         }
     }
@@ -104,6 +96,11 @@ pub fn unknown(record: &Record, phases: &Phases) -> Vec<Unknown> {
     }
     found.sort_by_key(|u| (std::cmp::Reverse(u.end - u.start), u.start));
     found
+}
+
+/// From which length on a stretch of a boot is told.
+pub(crate) fn least(begin: Nanos, end: Nanos) -> Nanos {
+    Nanos((end - begin).0 / PARTS).max(LEAST)
 }
 
 /// Whether one task initialized the module of `before`, and then that of `next`: what lies
@@ -128,28 +125,44 @@ fn stretch(
         phase,
         before: before.to_owned(),
         after: after.to_owned(),
+        within: within(record, phase, start),
         ask: ask(record, phase, end),
     })
 }
 
-/// All that is known with a time.
-fn known<'r>(record: &'r Record, phases: &'r Phases) -> Vec<Known<'r>> {
-    let at = |start: Nanos, end: Nanos, name: &'r str| Known {
+/// Which initcalls the kernel was at, if none was recorded: between the last line before the
+/// stretch whose initcall is known, and the first one behind it.
+fn within(record: &Record, phase: Phase, start: Nanos) -> Option<String> {
+    let calls = spans::distinct(record);
+    if phase != Phase::Kernel || calls.iter().any(|s| s.kind == SpanKind::Initcall) {
+        return None;
+    }
+    let lines = record.messages().iter();
+    let known = lines.filter_map(|m| Some((m.at?, position(record.text(m))?)));
+    let (before, after): (Vec<_>, Vec<_>) = known.partition(|(at, _)| *at <= start);
+    let positions = |part: Vec<(Nanos, Position)>| part.into_iter().map(|(_, p)| p);
+    // Lines that come out of order show a kernel with another one: then nothing is told.
+    calls_between(positions(before).max()?, positions(after).min()?)
+}
+
+/// Something that is known from `start` to `end`.
+fn at(start: Nanos, end: Nanos, name: &str) -> Known<'_> {
+    Known {
         start,
         end,
         name,
-        reports: false,
-        announces: false,
         loads: None,
-    };
+    }
+}
+
+/// All that is known with a time, but for the works of the kernel.
+fn known<'r>(record: &'r Record, phases: &'r Phases) -> Vec<Known<'r>> {
     let mut all: Vec<Known<'r>> = Vec::new();
     for message in record.messages() {
         let text = record.text(message);
-        all.extend(message.at.map(|t| Known {
-            reports: REPORTS.iter().any(|head| text.starts_with(head)),
-            announces: ANNOUNCEMENTS.iter().any(|head| text.starts_with(head)),
-            ..at(t, t, text)
-        }));
+        // A line of a timer says nothing of what goes on beside it.
+        let says = !BESIDE.iter().any(|b| text.contains(b));
+        all.extend(message.at.filter(|_| says).map(|t| at(t, t, text)));
     }
     for mark in record.marks() {
         all.push(at(mark.at, mark.at, record.name(mark.name)));
@@ -328,6 +341,59 @@ mod tests {
             .collect();
         told.sort_unstable();
         told
+    }
+
+    /// A kernel's log: lines by time in milliseconds, and when its first program started.
+    fn log(lines: &[(i64, &str)], userspace: i64) -> record::Record {
+        let mut recorder = Recorder::new();
+        let source = recorder.source("x.log", "kernel-log");
+        let origin = Origin { source, offset: 0 };
+        let clock = recorder.clock("printk", ClockKind::Printk, 1_000);
+        let (ms, start) = (1_000_000, mark::KERNEL_CLOCK_START);
+        recorder.mark(clock, start, 0, Some(Phase::Kernel), origin);
+        for (at, text) in lines {
+            recorder.message(clock, Some(at * ms), None, text, origin);
+        }
+        let (start, phase) = (mark::USERSPACE_START, Some(Phase::Userspace));
+        recorder.mark(clock, start, userspace * ms, phase, origin);
+        recorder.finish()
+    }
+
+    #[test]
+    fn a_log_that_goes_on_for_hours_has_stretches_before_its_first_program() {
+        let lines = [
+            (10, "SCSI subsystem initialized"),
+            (990, "a driver: x"),
+            (7_200_000, "usb 1-1: USB disconnect, device number 2"),
+        ];
+        let record = log(&lines, 1_000);
+        let phases = phases(&record);
+        assert_eq!(phases.booted(&record), Nanos::from_millis(1_000));
+        let all = unknown(&record, &phases);
+        let told: Vec<_> = all.iter().map(|u| u.end - u.start).collect();
+        assert_eq!(told, [980, 10, 10].map(Nanos::from_millis));
+    }
+
+    #[test]
+    fn the_order_of_initcalls_narrows_a_stretch() {
+        let lines = [
+            (10, "Trying to unpack rootfs image as initramfs..."),
+            (500, "Initialise system trusted keyrings"),
+            (501, "workingset: timestamp_bits=46 max_order=17"),
+            (800, "a driver: x"),
+            (990, "Key type asymmetric registered"),
+        ];
+        let record = log(&lines, 1_000);
+        let all = unknown(&record, &phases(&record));
+        let told: Vec<_> = all.iter().map(|u| u.within.as_deref()).collect();
+        let expected = [
+            Some("initcalls from rootfs (init/) to device (certs/)"),
+            Some("device initcalls from mm/ to crypto/"),
+            Some("device initcalls from mm/ to crypto/"),
+            None,
+            None,
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

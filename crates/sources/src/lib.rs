@@ -46,6 +46,7 @@ pub mod kernel_log;
 pub mod kft;
 pub mod loader_console;
 pub mod logic;
+pub mod openrc;
 pub mod perf_script;
 pub mod serial;
 mod several_boots;
@@ -55,6 +56,7 @@ pub mod strace;
 pub mod systemd;
 pub mod systemd_bootchart;
 mod text;
+pub mod ti_report;
 mod unpack;
 pub mod video;
 mod walltime;
@@ -74,7 +76,9 @@ pub static SOURCES: &[&dyn Source] = &[
     &blkparse::Blkparse,
     &bootstage::Bootstage,
     &cbmem::Cbmem,
+    &ti_report::TiReport,
     &cloud_init::CloudInit,
+    &openrc::Openrc,
     &logic::Vcd,
     &logic::LogicCsv,
     &video::Video,

@@ -14,10 +14,26 @@ pub(crate) const fn clock(kind: ClockKind) -> &'static str {
             "virtual time: instructions at a stated rate; repeatable exactly, but not board seconds"
         }
         ClockKind::Counter => "timestamps from a hardware counter that runs from reset",
-        ClockKind::Wall => "timestamps from the machine that captured the log",
+        ClockKind::Wall => "wall-clock timestamps",
         ClockKind::Printk => "kernel (printk) timestamps",
         ClockKind::Monotonic => "timestamps from the target's monotonic clock",
     }
+}
+
+/// The names of the wall clocks that a machine beside the target read while it watched.
+const WATCHERS: [&str; 3] = ["logic-analyzer", "serial", "video"];
+
+/// What a reader must know about the times of the clock of this boot.
+pub(crate) fn clock_of(boot: &analysis::Boot) -> Option<&'static str> {
+    let kind = boot.phases.clock?;
+    let own = boot.clocks.iter().find(|c| c.is_boots);
+    Some(match own {
+        Some(own) if kind == ClockKind::Wall && WATCHERS.contains(&own.name.as_str()) => {
+            "timestamps from the machine that captured the log"
+        }
+        Some(_) if kind == ClockKind::Wall => "timestamps from the target's time of day",
+        _ => clock(kind),
+    })
 }
 
 /// What the spread is, and which difference is significant with as many boots as

@@ -6,6 +6,7 @@ use super::subject::subject;
 use super::text::hardware as text;
 use super::view::{Line, View};
 use crate::console;
+use crate::kernel_work::BESIDE;
 use record::{Nanos, Origin, Phase, SourceId, mark};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,18 +97,6 @@ const COMPLAINS: [&str; 14] = [
 
 /// Fewer lines tell nothing of the log that they are from: a mail may quote no more.
 const FEWEST_LINES: usize = 2;
-
-/// Lines that timers and threads write beside what the kernel is doing: a silence goes on
-/// through them.
-const BESIDE: [&str; 7] = [
-    "uninitialized urandom read",
-    "random: nonblocking pool is initialized",
-    "Refined TSC clocksource",
-    "random: crng init done",
-    "random: fast init done",
-    "urandom warning(s) missed",
-    "clocksource: timekeeping watchdog",
-];
 
 /// What the kernel says when it asks for an address.
 const DHCP: &str = "DHCP requests";

@@ -153,6 +153,10 @@ impl<'a> Row<'a> {
                 false => Self::Unknown,
             };
         }
+        // Pages that lost their blanks.
+        if let Some((ns, name)) = tight(text) {
+            return Self::Blame(name, ns);
+        }
         // Tables of people have the name first.
         if let Some((name, time)) = text.split_once(char::is_whitespace)
             && is_unit(name)
@@ -162,6 +166,16 @@ impl<'a> Row<'a> {
         }
         link(line.trim_end()).map_or(Self::Unknown, Self::Chain)
     }
+}
+
+/// `1min 6.826siscsi.service`: a time without a blank before the unit.
+fn tight(text: &str) -> Option<(i64, &str)> {
+    let (before, word) = match text.rsplit_once(char::is_whitespace) {
+        Some((before, word)) => (timespan::parse(before)?, word),
+        None => (0, text),
+    };
+    let (ns, name) = timespan::joined(word)?;
+    is_unit(name).then_some((before.checked_add(ns)?, name))
 }
 
 /// `graphical.target reached after 13.4s in userspace.`, or that it was not.

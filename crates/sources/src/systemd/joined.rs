@@ -1,7 +1,8 @@
-//! Rows of `systemd-analyze` that a page joined to one line, because it lost its line ends.
+//! Rows of `systemd-analyze` that a page joined to one line, because it lost its line ends,
+//! or its blanks, too.
 
 use super::timespan;
-use super::unit::is_name as is_unit;
+use super::unit::{ends, is_name as is_unit};
 
 /// What systemd prints first of a whole boot.
 const STARTUP: &str = "Startup finished in ";
@@ -14,7 +15,7 @@ const BETWEEN: [char; 5] = ['>', ',', ';', '|', '`'];
 
 /// The rows of a line; the line itself if it is one.
 pub(super) fn rows(line: &str) -> Vec<&str> {
-    for split in [startup, branches, blame] {
+    for split in [startup, branches, blame, tight] {
         let rows = split(line);
         if !rows.is_empty() {
             return rows;
@@ -84,6 +85,61 @@ fn blame(line: &str) -> Vec<&str> {
     }
 }
 
+/// `30.852siscsi.service10.011sa.mount`: times and units without a blank between them, one or
+/// more in a word. The minutes of the first may be a word of their own.
+fn tight(line: &str) -> Vec<&str> {
+    let mut rows: Vec<&str> = Vec::new();
+    let mut found = false;
+    let mut minutes: Option<usize> = None;
+    for word in line.split_whitespace() {
+        let at = word.as_ptr() as usize - line.as_ptr() as usize;
+        let from = minutes.take().unwrap_or(at);
+        let parts = units(word);
+        if parts.is_empty() {
+            // A time alone may be the minutes of the next word.
+            match timespan::parse(word) {
+                Some(_) => minutes = Some(from),
+                None => rows.extend(line.get(from..at + word.len())),
+            }
+            continue;
+        }
+        found = true;
+        for (n, (start, end)) in parts.into_iter().enumerate() {
+            let start = if n == 0 { from } else { at + start };
+            rows.extend(line.get(start..at + end));
+        }
+    }
+    rows.extend(minutes.and_then(|from| line.get(from..)));
+    match found {
+        true => rows,
+        false => Vec::new(),
+    }
+}
+
+/// Where times with units begin and end in a word of them; empty for another word.
+fn units(word: &str) -> Vec<(usize, usize)> {
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = word.get(at..).filter(|r| !r.is_empty()) {
+        let Some((_, behind)) = timespan::joined(rest) else {
+            return Vec::new();
+        };
+        // A name ends where another time begins, or with the word.
+        let is_end = |end: &usize| {
+            let next = behind.get(*end..).unwrap_or_default();
+            let name = behind.get(..*end).unwrap_or_default();
+            is_unit(name) && (next.is_empty() || timespan::joined(next).is_some())
+        };
+        let Some(end) = ends(behind).find(is_end) else {
+            return Vec::new();
+        };
+        let end = at + (rest.len() - behind.len()) + end;
+        parts.push((at, end));
+        at = end;
+    }
+    parts
+}
+
 /// Where the first time with a unit begins in a text, and how long both are together.
 fn next_row(text: &str) -> Option<(usize, usize)> {
     let is_start = |at: &usize| {
@@ -149,6 +205,25 @@ mod tests {
                 vec!["Startup finished in 1s (kernel) = 1s"],
             ),
             ("  │ └─-.mount @2ms", vec!["  │ └─-.mount @2ms"]),
+            (
+                "30.852siscsi.service10.011sdev-sda1.device821msssh.service",
+                vec![
+                    "30.852siscsi.service",
+                    "10.011sdev-sda1.device",
+                    "821msssh.service",
+                ],
+            ),
+            (
+                "$ systemd-analyze blame 1min 6.826sa.service 667msb.mount",
+                vec![
+                    "$",
+                    "systemd-analyze",
+                    "blame",
+                    "1min 6.826sa.service",
+                    "667msb.mount",
+                ],
+            ),
+            ("7smart.service is a name", vec!["7smart.service is a name"]),
             (
                 "May 1 host systemd[1]: Startup finished in 1s (kernel) = 1s",
                 vec!["May 1 host systemd[1]: Startup finished in 1s (kernel) = 1s"],

@@ -44,6 +44,37 @@ pub(super) fn prefix(text: &str) -> Option<(i64, &str)> {
     Some((i64::try_from(total?).ok()?, rest))
 }
 
+/// The length of time at the start of a word that a page joined to what follows it, in
+/// nanoseconds, and what follows: `30.852siscsi.service`. systemd prints the thousandths of
+/// all that it gives in seconds, so a number with a point or with another unit begins one; a
+/// name of a unit may begin with a digit, too.
+pub(super) fn joined(word: &str) -> Option<(i64, &str)> {
+    /// What systemd prints of a boot, the longer names first.
+    const JOINED: [&str; 5] = ["min", "ms", "us", "μs", "s"];
+    let mut rest = word;
+    let mut total: Option<i128> = None;
+    loop {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+        let (number, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        let unit = JOINED.iter().find(|u| behind.starts_with(**u));
+        let is_sure = |u: &&&str| **u != "s" || number.contains('.');
+        let Some(unit) = unit.filter(is_sure).filter(|_| !number.is_empty()) else {
+            break;
+        };
+        let (time, after) = rest.split_at_checked(number.len() + unit.len())?;
+        let Some(ns) = part(time) else {
+            break;
+        };
+        total = Some(total.unwrap_or(0).checked_add(ns)?);
+        rest = after;
+        // Only behind minutes there is more of one time.
+        if *unit != "min" {
+            break;
+        }
+    }
+    Some((i64::try_from(total?).ok()?, rest))
+}
+
 /// One number with its unit: `2.764s`.
 fn part(word: &str) -> Option<i128> {
     if word == "0" {
@@ -67,7 +98,7 @@ fn part(word: &str) -> Option<i128> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse, prefix};
+    use super::{joined, parse, prefix};
 
     #[test]
     fn every_printed_form_is_exact() {
@@ -93,6 +124,26 @@ mod tests {
             ("9999999999999y", None),
         ] {
             assert_eq!(parse(text), ns, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_is_joined_to_a_name_is_found() {
+        for (word, found) in [
+            (
+                "30.852siscsi.service",
+                Some((30_852_000_000, "iscsi.service")),
+            ),
+            ("821msssh.service", Some((821_000_000, "ssh.service"))),
+            ("12.5sms.service", Some((12_500_000_000, "ms.service"))),
+            ("1min2.5sfoo.service", Some((62_500_000_000, "foo.service"))),
+            ("1minfoo.service", Some((60_000_000_000, "foo.service"))),
+            ("7smart.service", None),
+            ("foo.service", None),
+            ("12.5", None),
+            ("", None),
+        ] {
+            assert_eq!(joined(word), found, "{word}");
         }
     }
 

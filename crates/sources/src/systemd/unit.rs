@@ -36,6 +36,16 @@ pub(super) fn is_name(name: &str) -> bool {
     !stem.is_empty() && name.len() <= 255 && SUFFIXES.contains(&suffix) && stem.bytes().all(valid)
 }
 
+/// The places in `text` behind which the name of a unit may end: each kind of unit behind a
+/// point.
+pub(super) fn ends(text: &str) -> impl Iterator<Item = usize> + '_ {
+    text.match_indices('.').flat_map(move |(at, _)| {
+        let rest = text.get(at + 1..).unwrap_or_default();
+        let kinds = SUFFIXES.iter().filter(move |s| rest.starts_with(**s));
+        kinds.map(move |s| at + 1 + s.len())
+    })
+}
+
 /// When a unit changed its state, in nanoseconds on one clock; `None` if it
 /// never did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

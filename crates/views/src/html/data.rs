@@ -196,7 +196,7 @@ impl<'p> Boot<'p> {
         Self {
             title: &side.title,
             show: json::show(&picture.boot),
-            clock_says: picture.boot.phases.clock.map(words::clock),
+            clock_says: words::clock_of(&picture.boot),
             path: json::path_as_it_was(&picture.path),
             path_items: picture.path_items,
             levers: picture.levers.iter().map(Lever::of).collect(),

@@ -76,6 +76,9 @@ pub struct ShowUnknown {
     pub before: String,
     /// Line, mark or item that follows the stretch.
     pub after: String,
+    /// Initcalls that lie in it by the order that all kernels have, such as
+    /// `device initcalls from mm/ to crypto/`; null if unknown.
+    pub within: Option<String>,
     /// What to switch on to know more.
     #[schemars(length(min = 1))]
     pub ask: &'static str,
@@ -89,6 +92,7 @@ impl From<&analysis::Unknown> for ShowUnknown {
             phase: u.phase.as_str(),
             before: u.before.clone(),
             after: u.after.clone(),
+            within: u.within.clone(),
             ask: u.ask,
         }
     }

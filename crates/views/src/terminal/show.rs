@@ -97,7 +97,7 @@ fn headline(screen: &mut Screen, boot: &Boot) {
         } else {
             DIM
         };
-        screen.wrapped("", 13, ansi, words::clock(clock));
+        screen.wrapped("", 13, ansi, words::clock_of(boot).unwrap_or_default());
     }
     for (what, fact) in [
         ("kernel", &boot.kernel),

@@ -16,12 +16,14 @@ pub(super) fn unknown(screen: &mut Screen, boot: &Boot) {
     }
     let sum = all.iter().fold(Nanos::ZERO, |s, u| s + (u.end - u.start));
     let start = boot.phases.phases.first().map_or(Nanos::ZERO, |p| p.start);
-    let total = (boot.phases.end() - start).get().max(1);
+    let total = (boot.unknown_until - start).get().max(1);
     let percent = sum.get().saturating_mul(100) / total;
-    screen.heading(
-        "Nothing is known",
-        &format!("of {sum}, {percent} % of the boot"),
-    );
+    let part = match boot.unknown_until < boot.phases.end() {
+        true => " before the first program",
+        false => "",
+    };
+    let what = format!("of {sum}, {percent} % of the boot{part}");
+    screen.heading("Nothing is known", &what);
     let shown = all.get(..MOST).unwrap_or(all);
     let words = screen.width().saturating_sub(44) / 2;
     let mut table = Table::new([
@@ -44,6 +46,12 @@ pub(super) fn unknown(screen: &mut Screen, boot: &Boot) {
     if all.len() > shown.len() {
         let more = all.len() - shown.len();
         screen.wrapped("", 2, DIM, &format!("and {more} more of over 1 % each"));
+    }
+    for u in shown {
+        if let Some(within) = &u.within {
+            let text = format!("From {}: {within}.", u.start);
+            screen.wrapped("", 2, DIM, &text);
+        }
     }
     for ask in asks(shown) {
         screen.wrapped("", 2, DIM, ask);
