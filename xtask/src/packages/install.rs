@@ -1,7 +1,7 @@
 //! `cargo install firstlight`, as people type it, from a registry on this disk.
 
 use super::bench::{Bench, Outcome, expect_words};
-use crate::release::quietly;
+use crate::release::{self, quietly};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
@@ -34,17 +34,15 @@ pub(super) fn check(bench: &Bench) -> Result<Outcome> {
             add(&entry.path(), &registry)?;
         }
     }
-    let config = format!(
-        "[source.crates-io]\nreplace-with = \"disk\"\n[source.disk]\ndirectory = \"{}\"\n",
-        registry.display()
-    );
-    fs::create_dir(work.path().join(".cargo"))?;
-    fs::write(work.path().join(".cargo/config.toml"), config)?;
+    // Where it installs, cargo reads no configuration of folders.
+    let place = format!("source.disk.directory=\"{}\"", registry.display());
+    let instead = "source.crates-io.replace-with=\"disk\"";
     quietly(
         Command::new("cargo")
             .current_dir(work.path())
             .args(["install", "firstlight", "--locked", "--offline", "--root"])
             .arg(work.path().join("root"))
+            .args(["--config", instead, "--config", &place])
             .env("CARGO_TARGET_DIR", work.path().join("target")),
     )?;
     let capture = source.join("corpus/captures/v1-debian.tar.zst");
@@ -54,7 +52,7 @@ pub(super) fn check(bench: &Bench) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Unpacks a crate into a registry of folders, which has a list of checksums for each.
+/// Unpacks a crate into a registry of folders, with its checksum, which `Cargo.lock` has too.
 fn add(packed: &Path, registry: &Path) -> Result<()> {
     quietly(
         Command::new("tar")
@@ -65,5 +63,9 @@ fn add(packed: &Path, registry: &Path) -> Result<()> {
     )?;
     let name = packed.file_stem().context("a crate has no name")?;
     let list = registry.join(name).join(".cargo-checksum.json");
-    Ok(fs::write(list, "{\"files\":{}}")?)
+    let sum = release::sum(packed)?;
+    Ok(fs::write(
+        list,
+        format!("{{\"files\":{{}},\"package\":\"{sum}\"}}"),
+    )?)
 }

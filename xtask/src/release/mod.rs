@@ -28,7 +28,7 @@ pub use deb::name as deb_name;
 pub use files::quietly;
 pub use foreign::{FOREIGN, build as foreign};
 pub use program::{BUILT, Programs, build as program};
-pub use sums::{sign, write as sums};
+pub use sums::{of as sum, sign, write as sums};
 pub use version::Version;
 
 /// `./x release [--dry-run] [--out DIR] [--sign KEY]`.

@@ -12,7 +12,10 @@ use std::process::Command;
 pub(super) const NAME: &str = "SHA256SUMS";
 
 /// The SHA-256 of a file, in hexadecimal digits.
-pub(super) fn of(path: &Path) -> Result<String> {
+///
+/// # Errors
+/// If it cannot be read.
+pub fn of(path: &Path) -> Result<String> {
     let bytes = fs::read(path).with_context(|| path.display().to_string())?;
     Ok(Sha256::digest(bytes)
         .iter()
