@@ -28,7 +28,7 @@ const BOOT: &str = "mark 0s kernel-start kernel
 /// that it is expected to save, from and to.
 type Planted = (&'static str, &'static str, Option<&'static str>, (i64, i64));
 
-const PLANTED: [Planted; 48] = [
+const PLANTED: [Planted; 51] = [
     (
         "rootdelay=5",
         "root-delay",
@@ -280,6 +280,28 @@ const PLANTED: [Planted; 48] = [
     ),
     (
         "x\nsay 1s 6 ata1: SATA max UDMA/133\nsay 1.6s 6 ata1: SATA link down (SStatus 0)",
+        "empty-ports",
+        None,
+        (200, 300),
+    ),
+    (
+        "x\nsay 0.9s 6 ahci 0000:00:1f.2: AHCI 0001.0000 32 slots 6 ports\n\
+         say 1s 6 ata1: SATA max UDMA/133\nsay 1.6s 6 ata1: SATA link down (SStatus 0)",
+        "empty-ports",
+        Some("cmdline+=initcall_blacklist=ahci_pci_driver_init"),
+        (200, 300),
+    ),
+    (
+        "x\nsay 0.9s 6 ahci f7e90000.sata: AHCI 0001.0000 32 slots 1 ports\n\
+         say 1s 6 ata1: SATA max UDMA/133\nsay 1.6s 6 ata1: SATA link down (SStatus 0)",
+        "empty-ports",
+        None,
+        (200, 300),
+    ),
+    (
+        "x\nsay 0.9s 6 ahci 0000:00:1f.2: AHCI 0001.0000 32 slots 6 ports\n\
+         say 1s 6 ata1: SATA max UDMA/133\nsay 1.1s 6 ata2: SATA link up 6.0 Gbps\n\
+         say 1.6s 6 ata1: SATA link down (SStatus 0)",
         "empty-ports",
         None,
         (200, 300),

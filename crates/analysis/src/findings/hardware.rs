@@ -184,6 +184,24 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
         .collect()
 }
 
+/// The initcall of the driver of AHCI controllers (drivers/ata/ahci.c: `module_pci_driver`),
+/// built in or a module.
+const AHCI_INIT: &str = "ahci_pci_driver_init";
+
+/// How the lines of an AHCI controller begin.
+pub(super) const AHCI: &str = "ahci ";
+
+/// Whether a line is of a controller with a PCI address, `ahci 0000:00:1f.2: ...`: that of a
+/// board has another driver.
+fn is_on_pci(line: &str) -> bool {
+    let mut after = line.split(AHCI).skip(1);
+    after.any(|rest| {
+        let address = rest.split_whitespace().next().unwrap_or_default();
+        let parts: Vec<usize> = address.split(':').map(str::len).collect();
+        parts.starts_with(&[4, 2, 4])
+    })
+}
+
 /// Disks that are not there are waited for.
 pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
     let down: Vec<Line<'_>> = view.said("SATA link down").collect();
@@ -199,8 +217,14 @@ pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
     if time < Nanos::from_millis(50) {
         return None;
     }
+    // The driver can be left out only if no port of it has anything.
+    let is_spare = view.said(AHCI).any(|l| is_on_pci(l.text))
+        && view.said("SATA link up").next().is_none()
+        && view.said("PATA max").next().is_none();
+    let treatment = is_spare.then(|| format!("cmdline+=initcall_blacklist={AHCI_INIT}"));
     Some(
         Found::new()
+            .maybe_treatment(treatment)
             .title(text::empty_ports(
                 time,
                 super::probes::count(down.len(), "SATA port", "SATA ports"),

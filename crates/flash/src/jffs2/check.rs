@@ -166,12 +166,24 @@ pub struct Report {
     pub mount: Estimate,
 }
 
+/// Linux, fs/jffs2/summary.h.
+const MAX_SUMMARY_SIZE: u32 = 65_536;
+
 impl Report {
     /// How many blocks of a class there are.
     #[must_use]
     pub fn count(&self, class: Class) -> u64 {
         let found = self.classes.iter().find(|(c, _)| *c == class);
         found.map_or(0, |(_, n)| *n)
+    }
+
+    /// Memory that a kernel with CONFIG_JFFS2_SUMMARY takes at each mount for the summary of
+    /// the block that is being written, bytes: as much as an erase block, but at most 64 KiB
+    /// (Linux, fs/jffs2/summary.c: `jffs2_sum_init`, `MAX_SUMMARY_SIZE`). The list of the
+    /// nodes in that block comes to it.
+    #[must_use]
+    pub fn summary_memory(&self) -> u32 {
+        self.erase_size.min(MAX_SUMMARY_SIZE)
     }
 
     /// The part of all node bytes that is obsolete or damaged, per mille.

@@ -36,6 +36,9 @@ pub struct Check<'a> {
     /// Share of obsolete bytes, per mille.
     #[schemars(range(max = 1000))]
     obsolete_per_mille: u64,
+    /// Memory that a mount takes for the summary of the block being written, in a kernel with
+    /// CONFIG_JFFS2_SUMMARY.
+    summary_memory_bytes: u32,
     /// Problems.
     problems: Vec<JsonProblem>,
     /// Estimated mount time.
@@ -175,6 +178,7 @@ impl<'a> Check<'a> {
                 summaries: bytes.summaries,
                 foreign: bytes.foreign,
             },
+            summary_memory_bytes: report.summary_memory(),
             obsolete_per_mille: report.obsolete_per_mille(),
             problems: report
                 .problems

@@ -148,4 +148,10 @@ fn mount(screen: &mut Screen, report: &Report) {
         screen.line(&line);
     }
     screen.wrapped("", 6, DIM, profile.source);
+    screen.heading("Memory", "");
+    screen.line(&format!(
+        "      {}  for the summary of the block being written, at each mount, if the kernel has \
+         CONFIG_JFFS2_SUMMARY",
+        right(&size(report.summary_memory().into()), 9)
+    ));
 }
