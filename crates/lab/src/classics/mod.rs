@@ -66,6 +66,7 @@ const FILES: &[(&str, &str)] = &[
     classic!("empty-ports"),
     classic!("removing-files"),
     classic!("inline-data"),
+    classic!("merged-metadata"),
     classic!("writes-starve-reads"),
     classic!("placing-files"),
 ];
