@@ -69,6 +69,7 @@ const FILES: &[(&str, &str)] = &[
     classic!("merged-metadata"),
     classic!("writes-starve-reads"),
     classic!("placing-files"),
+    classic!("aged-filesystem"),
 ];
 
 /// All of them, in the order of the files.
