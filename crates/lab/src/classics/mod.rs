@@ -66,8 +66,10 @@ const FILES: &[(&str, &str)] = &[
     classic!("empty-ports"),
     classic!("removing-files"),
     classic!("inline-data"),
+    classic!("merged-metadata"),
     classic!("writes-starve-reads"),
     classic!("placing-files"),
+    classic!("aged-filesystem"),
 ];
 
 /// All of them, in the order of the files.
