@@ -367,7 +367,14 @@ pub(super) fn unstable_clock(view: &View<'_>) -> Option<Found> {
         .chain(view.said("TSC calibration failed"))
         .chain(view.said("Fast TSC calibration failed"))
         .next()?;
-    let reads = view.length(Phase::Userspace) + view.length(Phase::Initrd);
+    let after = view.length(Phase::Userspace) + view.length(Phase::Initrd);
+    // A log that goes on for hours is no boot of hours.
+    let mut rows = view.phases.phases.iter();
+    let kernel = rows.find(|p| p.name == Phase::Kernel).map(|p| p.end);
+    let reads = kernel.map_or(after, |k| {
+        let booted = view.phases.booted(view.record);
+        after.min((booted - k).max(Nanos::ZERO))
+    });
     Some(
         Found::new()
             .evidence([view.quote(&line)])

@@ -6,7 +6,7 @@ use super::subject::subject;
 use super::text::hardware as text;
 use super::view::{Line, View};
 use crate::console;
-use crate::kernel_work::BESIDE;
+use crate::kernel_work::{BESIDE, Told, told};
 use record::{Nanos, Origin, Phase, SourceId, mark};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,7 +118,13 @@ const TOLD: [&str; 12] = [
 ];
 
 /// And of what ends with these, whatever else was said meanwhile.
-const TOLD_BY_END: [&str; 1] = ["scanning is finished"];
+const TOLD_BY_END: [&str; 4] = [
+    "scanning is finished",
+    // The kernel prints a warning of its own.
+    "Call Trace:",
+    "CR2: ",
+    "Modules linked in:",
+];
 
 /// How lines of our own agent begin.
 const AGENT: &str = "firstlight: ";
@@ -219,6 +225,10 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
                 Nanos(-EARLY.0) <= past && past <= late
             });
             let mut found = Found::new();
+            found.why = told(line.text, next.text).map(|told| match told {
+                Told::Work(name) => text::told_work(name),
+                Told::Driver(name) => text::told_driver(name),
+            });
             if let Some((_, _, what)) = hint {
                 found.more.push_str(what);
             }
