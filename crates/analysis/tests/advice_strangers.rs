@@ -541,3 +541,28 @@ mark 3s userspace-start userspace
 ";
     assert!(of(&found(trace), "kernel-silence").is_none());
 }
+
+#[test]
+fn the_wait_for_the_root_is_told_once() {
+    let text = "source dmesg.txt kernel-log
+clock printk printk
+mark 0s kernel-start kernel
+say 0.5s 6 a: registered
+say 1s 6 Waiting for root device /dev/mmcblk1p3...
+say 1.4s 6 mmcblk1: p1 p2 p3
+say 2s 6 EXT4-fs (mmcblk1p3): mounted filesystem with ordered data mode
+mark 2s root-mounted
+mark 2.1s userspace-start userspace
+";
+    let all = found(text);
+    assert_eq!(range_ms(of(&all, "root-wait").unwrap()), (0, 500, 1_000));
+    let titles: Vec<_> = all
+        .iter()
+        .filter(|f| f.id == "kernel-silence")
+        .map(|f| &f.title)
+        .collect();
+    assert!(
+        titles.iter().all(|t| t.contains("Waiting for root")),
+        "{titles:?}"
+    );
+}

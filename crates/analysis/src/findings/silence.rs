@@ -157,6 +157,7 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     let enabled = view.record.mark(mark::CONSOLE_ENABLED).map(|m| m.at);
     let flushed = console::flushed(view.record);
     let random = super::cmdline::random_wait(view);
+    let root = super::cmdline::waited_for_root(view);
     let clock_start = view.record.mark(mark::KERNEL_CLOCK_START).map(|m| m.at);
     let messages = view.record.messages().iter();
     let mut of_agent = messages.filter(|m| view.record.text(m).starts_with(AGENT));
@@ -208,7 +209,9 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         // The flush of the console is another rule's.
         let is_flush = flushed.as_ref().is_some_and(|f| from < f.to && f.from < to);
         let is_random = random.as_ref().is_some_and(|r| r.from == from);
-        if to - from > least && enabled != Some(to) && !is_flush && !is_random {
+        // All of the wait for the root is one finding.
+        let is_root = root.as_ref().is_some_and(|r| r.0 <= from && to <= r.1);
+        if to - from > least && enabled != Some(to) && !is_flush && !is_random && !is_root {
             found.push((to - from, line, next, beside));
         }
     }
