@@ -19,8 +19,8 @@ pub struct Boot {
     pub phases: Phases,
     /// Where nothing is known, the longest stretch first.
     pub unknown: Vec<Unknown>,
-    /// Up to when it was looked for such stretches: the end of the boot, or the first program
-    /// of a log that does not say when the boot ended.
+    /// Up to when it was looked for such stretches: the end of the boot, or less of a log that
+    /// does not say when the boot ended.
     pub unknown_until: Nanos,
     /// Counts and sums.
     pub summary: Summary,

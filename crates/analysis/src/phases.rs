@@ -81,19 +81,19 @@ impl Phases {
     }
 
     /// Up to when the boot surely went on. Where nothing says when it ended and the record is
-    /// a kernel's log alone, that is the first program of the root: such a log goes on for as
-    /// long as the machine runs.
+    /// a kernel's log alone, that is the first program of the root, or the last unit that
+    /// systemd wrote of there: such a log goes on for as long as the machine runs.
     #[must_use]
     pub fn booted(&self, record: &Record) -> Nanos {
-        let has_units = || record.spans().iter().any(|s| s.kind == SpanKind::Unit);
         let is_log = self.first_light.is_none()
             && record.arrivals().is_empty()
-            && record.processes().is_empty()
-            && !has_units();
+            && record.processes().is_empty();
         let mut rows = self.phases.iter().skip(1);
         let programs = rows.find(|p| p.name >= Phase::Userspace);
+        let units = record.spans().iter().filter(|s| s.kind == SpanKind::Unit);
+        let last = units.filter_map(|s| s.end).max();
         match programs.filter(|_| is_log) {
-            Some(programs) => programs.start,
+            Some(programs) => programs.start.max(last.unwrap_or(programs.start)),
             None => self.end(),
         }
     }

@@ -490,3 +490,79 @@ fn the_longest_parts_of_cloud_init_are_told() {
     assert_eq!(range_ms(parts[1]), (600, 2_400, 3_000));
     assert!(!parts[0].on_critical_path);
 }
+
+/// A kernel's log of a machine that ran for two hours: its kernel, its initrd, its first
+/// program, and a line of a stick that was pulled out.
+const HOURS: &str = "source dmesg.txt kernel-log
+clock printk printk
+mark 0s kernel-start kernel
+say 0.5s 6 Trying to unpack rootfs image as initramfs...
+say 0.9s 6 Freeing initrd memory: 16616K
+say 1s 3 clocksource: Marking clocksource 'tsc' as unstable
+mark 1.2s initrd-start initrd
+say 1.3s 6 x1-pcie ca400000.pcie: iATU: unroll T, 8 ob, 8 ib
+say 2.3s 6 x1-pcie ca400000.pcie: Phy link never came up
+mark 3.2s userspace-start userspace
+say 7200s 6 usb 1-1: USB disconnect, device number 2
+";
+
+#[test]
+fn a_machine_that_ran_for_hours_booted_in_seconds() {
+    let all = found(HOURS);
+    // 0.4 s are nothing of two hours, and much of 3.2 s.
+    assert!(of(&all, "initramfs-unpacking").is_some());
+    let record = record(HOURS);
+    let ids: Vec<_> = firstlight_analysis::findings(&record)
+        .iter()
+        .map(|f| f.id)
+        .collect();
+    assert!(ids.contains(&"initramfs-unpacking"), "{ids:?}");
+    // One percent of the two seconds behind the kernel, not of two hours.
+    let counter = of(&all, "counter-unused").unwrap();
+    assert_eq!(range_ms(counter), (0, 20, 100));
+}
+
+#[test]
+fn a_silence_between_two_lines_of_one_driver_names_it() {
+    let all = found(HOURS);
+    let silences = all.iter().filter(|f| f.id == "kernel-silence");
+    let mut of_driver = silences.filter(|f| f.title.contains("Phy link never came up"));
+    let why = &of_driver.next().unwrap().why;
+    assert!(why.contains("`x1-pcie ca400000.pcie`"), "{why}");
+    // The kernel's own warning takes time to print, and is no wait.
+    let trace = "source x kernel-log
+clock printk printk
+mark 0s kernel-start kernel
+say 0.1s 6 a: registered
+say 0.2s 4 Modules linked in:
+say 2s 4 CR2: 0000000000000038
+say 2.1s 6 b: registered
+mark 3s userspace-start userspace
+";
+    assert!(of(&found(trace), "kernel-silence").is_none());
+}
+
+#[test]
+fn the_wait_for_the_root_is_told_once() {
+    let text = "source dmesg.txt kernel-log
+clock printk printk
+mark 0s kernel-start kernel
+say 0.5s 6 a: registered
+say 1s 6 Waiting for root device /dev/mmcblk1p3...
+say 1.4s 6 mmcblk1: p1 p2 p3
+say 2s 6 EXT4-fs (mmcblk1p3): mounted filesystem with ordered data mode
+mark 2s root-mounted
+mark 2.1s userspace-start userspace
+";
+    let all = found(text);
+    assert_eq!(range_ms(of(&all, "root-wait").unwrap()), (0, 500, 1_000));
+    let titles: Vec<_> = all
+        .iter()
+        .filter(|f| f.id == "kernel-silence")
+        .map(|f| &f.title)
+        .collect();
+    assert!(
+        titles.iter().all(|t| t.contains("Waiting for root")),
+        "{titles:?}"
+    );
+}

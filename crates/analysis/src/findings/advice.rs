@@ -47,7 +47,7 @@ pub fn findings_for(record: &Record, phases: &Phases) -> Vec<Finding> {
     told::once(&mut found, |f| f);
     found.retain(|f| match f.saving {
         None => true,
-        Some((_, high)) => f.expected.max(sure(f, high)).0 > view.total.0 / PARTS,
+        Some((_, high)) => f.expected.max(sure(f, high)).0 > view.booted.0 / PARTS,
     });
     found.sort_by_key(|f| {
         // The most first; of equals the surer one; those without a number last.
@@ -77,7 +77,7 @@ pub fn advice(record: &Record, phases: &Phases, system: &SystemFacts) -> Advice 
         let any = !found.is_empty();
         let (told, small): (Vec<_>, Vec<_>) = found.into_iter().partition(|(f, _)| {
             f.saving
-                .is_none_or(|(_, high)| high.0 > view.total.0 / LEAST_PARTS)
+                .is_none_or(|(_, high)| high.0 > view.booted.0 / LEAST_PARTS)
         });
         if told.is_empty() {
             let most = small.iter().filter_map(|(f, _)| Some(f.saving?.1)).max();

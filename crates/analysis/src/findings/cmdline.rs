@@ -153,15 +153,20 @@ pub(super) fn root_delay(view: &View<'_>) -> Option<Found> {
     )
 }
 
-/// The root comes later than the kernel that needs it.
-pub(super) fn root_wait(view: &View<'_>) -> Option<Found> {
+/// When the kernel began to wait for the root's device, when it mounted the root, and the line
+/// that says that it waits.
+pub(super) fn waited_for_root<'v>(view: &'v View<'_>) -> Option<(Nanos, Nanos, Line<'v>)> {
     let line = view.said("Waiting for root device").next()?;
     let from = line.message.at?;
     let mounted = view.record.mark(mark::ROOT_MOUNTED).map(|m| m.at);
-    let time = mounted.filter(|at| *at > from)? - from;
-    if time < Nanos::from_millis(10) {
-        return None;
-    }
+    let to = mounted.filter(|at| *at - from >= Nanos::from_millis(10))?;
+    Some((from, to, line))
+}
+
+/// The root comes later than the kernel that needs it.
+pub(super) fn root_wait(view: &View<'_>) -> Option<Found> {
+    let (from, to, line) = waited_for_root(view)?;
+    let time = to - from;
     // What ended the longest silence is what the kernel waited for, or told of it.
     let inside = |l: &Line<'_>| l.message.at.is_some_and(|at| at <= from + time);
     let waited = view.after(&line).take_while(inside);
@@ -367,7 +372,14 @@ pub(super) fn unstable_clock(view: &View<'_>) -> Option<Found> {
         .chain(view.said("TSC calibration failed"))
         .chain(view.said("Fast TSC calibration failed"))
         .next()?;
-    let reads = view.length(Phase::Userspace) + view.length(Phase::Initrd);
+    let after = view.length(Phase::Userspace) + view.length(Phase::Initrd);
+    // A log that goes on for hours is no boot of hours.
+    let mut rows = view.phases.phases.iter();
+    let kernel = rows.find(|p| p.name == Phase::Kernel).map(|p| p.end);
+    let reads = kernel.map_or(after, |k| {
+        let booted = view.phases.booted(view.record);
+        after.min((booted - k).max(Nanos::ZERO))
+    });
     Some(
         Found::new()
             .evidence([view.quote(&line)])

@@ -102,7 +102,7 @@ fn dear_mount(view: &View<'_>, folder: &str, option: &str, what: &str, line: Evi
         .title(text::mounted(folder, option))
         .why(text::mounted_why(option, what))
         .evidence([line])
-        .parts(view.total, 0, 1, 10)
+        .parts(view.booted, 0, 1, 10)
         .scope(Scope::Unknown)
 }
 

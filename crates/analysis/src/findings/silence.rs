@@ -6,7 +6,7 @@ use super::subject::subject;
 use super::text::hardware as text;
 use super::view::{Line, View};
 use crate::console;
-use crate::kernel_work::BESIDE;
+use crate::kernel_work::{BESIDE, Told, told};
 use record::{Nanos, Origin, Phase, SourceId, mark};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,7 +118,13 @@ const TOLD: [&str; 12] = [
 ];
 
 /// And of what ends with these, whatever else was said meanwhile.
-const TOLD_BY_END: [&str; 1] = ["scanning is finished"];
+const TOLD_BY_END: [&str; 4] = [
+    "scanning is finished",
+    // The kernel prints a warning of its own.
+    "Call Trace:",
+    "CR2: ",
+    "Modules linked in:",
+];
 
 /// How lines of our own agent begin.
 const AGENT: &str = "firstlight: ";
@@ -151,6 +157,7 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     let enabled = view.record.mark(mark::CONSOLE_ENABLED).map(|m| m.at);
     let flushed = console::flushed(view.record);
     let random = super::cmdline::random_wait(view);
+    let root = super::cmdline::waited_for_root(view);
     let clock_start = view.record.mark(mark::KERNEL_CLOCK_START).map(|m| m.at);
     let messages = view.record.messages().iter();
     let mut of_agent = messages.filter(|m| view.record.text(m).starts_with(AGENT));
@@ -202,7 +209,9 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         // The flush of the console is another rule's.
         let is_flush = flushed.as_ref().is_some_and(|f| from < f.to && f.from < to);
         let is_random = random.as_ref().is_some_and(|r| r.from == from);
-        if to - from > least && enabled != Some(to) && !is_flush && !is_random {
+        // All of the wait for the root is one finding.
+        let is_root = root.as_ref().is_some_and(|r| r.0 <= from && to <= r.1);
+        if to - from > least && enabled != Some(to) && !is_flush && !is_random && !is_root {
             found.push((to - from, line, next, beside));
         }
     }
@@ -219,6 +228,10 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
                 Nanos(-EARLY.0) <= past && past <= late
             });
             let mut found = Found::new();
+            found.why = told(line.text, next.text).map(|told| match told {
+                Told::Work(name) => text::told_work(name),
+                Told::Driver(name) => text::told_driver(name),
+            });
             if let Some((_, _, what)) = hint {
                 found.more.push_str(what);
             }

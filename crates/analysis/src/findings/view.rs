@@ -43,6 +43,9 @@ pub(super) struct View<'a> {
     pub system: &'a SystemFacts,
     /// The length of the boot.
     pub total: Nanos,
+    /// The part of it that is surely boot (see [`Phases::booted`]): what a saving is compared
+    /// with to be worth a word.
+    pub booted: Nanos,
     cmdline: Option<&'a Fact>,
     said: BTreeMap<&'static str, Vec<usize>>,
     model: OnceCell<Model<'a>>,
@@ -77,6 +80,7 @@ impl<'a> View<'a> {
             phases,
             system,
             total: phases.end() - start.min(Nanos::ZERO),
+            booted: phases.booted(record) - start.min(Nanos::ZERO),
             cmdline: record
                 .facts()
                 .iter()

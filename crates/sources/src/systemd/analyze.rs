@@ -147,15 +147,15 @@ impl<'a> Row<'a> {
         if let Some(row) = about_target(text) {
             return row;
         }
+        // Pages that lost their blanks.
+        if let Some((ns, name)) = tight(text) {
+            return Self::Blame(name, ns);
+        }
         if let Some((ns, name)) = timespan::prefix(text) {
             return match is_unit(name) || is_cut(name) {
                 true => Self::Blame(name, ns),
                 false => Self::Unknown,
             };
-        }
-        // Pages that lost their blanks.
-        if let Some((ns, name)) = tight(text) {
-            return Self::Blame(name, ns);
         }
         // Tables of people have the name first.
         if let Some((name, time)) = text.split_once(char::is_whitespace)

@@ -19,8 +19,8 @@ pub(super) fn unknown(screen: &mut Screen, boot: &Boot) {
     let total = (boot.unknown_until - start).get().max(1);
     let percent = sum.get().saturating_mul(100) / total;
     let part = match boot.unknown_until < boot.phases.end() {
-        true => " before the first program",
-        false => "",
+        true => format!(" up to {}", boot.unknown_until),
+        false => String::new(),
     };
     let what = format!("of {sum}, {percent} % of the boot{part}");
     screen.heading("Nothing is known", &what);

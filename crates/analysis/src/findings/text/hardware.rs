@@ -37,6 +37,18 @@ pub(in crate::findings) fn silence(gap: impl Display, next: impl Display) -> Str
     format!("The kernel logs nothing for {gap} before `{next}`")
 }
 
+pub(in crate::findings) fn told_work(name: impl Display) -> String {
+    format!("The lines around it name what took this long: {name}.")
+}
+
+pub(in crate::findings) fn told_driver(name: impl Display) -> String {
+    format!(
+        "Both lines around it are of `{name}`: its driver was at work, or waited for its device. \
+         Boot once with `initcall_debug` and `log_buf_len=4M`; `firstlight blame` then names the \
+         call."
+    )
+}
+
 pub(in crate::findings) fn programs_silence(gap: impl Display, next: impl Display) -> String {
     format!("Nothing is logged for {gap} before `{next}`")
 }
