@@ -5,9 +5,9 @@ mod common;
 
 use common::record;
 use firstlight_analysis::{
-    Allowance, BlameKind, BootTimes, Gate, GateQuestion, GateVerdict, HistoryEntry,
-    HistoryQuestion, HistoryVerdict, Options, TimeKind, WORK_OF_UNITS, WORK_TRACED, boots, gate,
-    history,
+    Accepted, Allowance, BlameKind, BootTimes, Chance, Gate, GateQuestion, GateVerdict,
+    HistoryEntry, HistoryQuestion, HistoryVerdict, Options, TimeKind, WORK_OF_UNITS, WORK_TRACED,
+    boots, gate, history,
 };
 use record::Nanos;
 
@@ -152,4 +152,80 @@ fn a_history_is_judged_by_work_beside_first_light() {
     }
     let asked = history(&entries, None, &HistoryQuestion::default());
     assert_eq!(asked.verdict, HistoryVerdict::Fine);
+}
+
+/// Entries of exact boots in which udev's work hides a change of the sum: fifty units, of which
+/// one works for `more` microseconds more from entry 30 on.
+fn beside_udev(seed: u64, more: i64) -> Vec<HistoryEntry> {
+    let mut chance = Chance(seed);
+    let mut noise = |size: usize| (0..4).map(|_| chance.below(size) as i64).sum::<i64>();
+    let entry = |i: usize| {
+        let work = TimeKind::WorkOf(BlameKind::Unit);
+        let mut times = vec![(work, "work of udev".to_owned(), noise(150_000_000))];
+        times.extend((0..49).map(|unit| {
+            let step = if unit == 0 && i >= 30 {
+                more * 1_000
+            } else {
+                0
+            };
+            let name = format!("work of unit-{unit:02}");
+            (work, name, 20_000_000 + noise(200_000) + step)
+        }));
+        let sum: i64 = times.iter().map(|t| t.2).sum();
+        let light = 5_000_000_000 + noise(40_000_000);
+        times.push((TimeKind::Work, WORK_OF_UNITS.to_owned(), sum));
+        times.push((TimeKind::FirstLight, String::new(), light));
+        HistoryEntry {
+            label: format!("c{i}"),
+            times: times
+                .into_iter()
+                .map(|(k, n, ns)| (k, n, Nanos(ns)))
+                .collect(),
+            ..HistoryEntry::default()
+        }
+    };
+    (0..50).map(entry).collect()
+}
+
+#[test]
+fn a_history_is_judged_by_the_work_of_each_item() {
+    // A part of 0.5 % of first light, 25 ms, may come; more is seen in the unit that has it.
+    for (more, slower) in [(0, false), (10_000, false), (30_000, true)] {
+        for seed in 0..4 {
+            let entries = beside_udev(seed, more);
+            let asked = history(&entries, None, &HistoryQuestion::default());
+            let HistoryVerdict::Regressed(at) = asked.verdict else {
+                assert!(!slower, "{more} {seed}: {:?}", asked.verdict);
+                continue;
+            };
+            assert!(slower, "{more} {seed}");
+            let change = &asked.changes[at];
+            assert_eq!(change.item, "work of unit-00");
+            assert_eq!((change.index, change.is_judged), (30, true));
+            assert!(asked.resolution.iter().any(|r| r.item == change.item));
+            // Another limit, another time, or somebody who accepts it.
+            let question = HistoryQuestion {
+                allow: Some(Allowance::Percent(1.0)),
+                ..HistoryQuestion::default()
+            };
+            let asked = history(&entries, None, &question);
+            assert_eq!(asked.verdict, HistoryVerdict::Fine);
+            let question = HistoryQuestion {
+                of: Some("first_light"),
+                ..HistoryQuestion::default()
+            };
+            let asked = history(&entries, None, &question);
+            assert_eq!(asked.verdict, HistoryVerdict::Fine);
+            let question = HistoryQuestion {
+                accepted: vec![Accepted {
+                    label: "c30".to_owned(),
+                    item: None,
+                    why: "wanted".to_owned(),
+                }],
+                ..HistoryQuestion::default()
+            };
+            let asked = history(&entries, None, &question);
+            assert_eq!(asked.verdict, HistoryVerdict::Fine);
+        }
+    }
 }

@@ -11,7 +11,7 @@ use record::{ClockKind, Nanos};
 const SEE: f64 = 5.0;
 
 /// How much slower is fine if nobody says so, in percent.
-const ALLOW: f64 = 0.5;
+pub const ALLOW: f64 = 0.5;
 
 /// What is asked of a gate.
 #[derive(Clone, Debug, Default)]

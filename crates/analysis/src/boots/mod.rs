@@ -14,6 +14,7 @@ mod work;
 
 pub use allowance::{Allowance, Budget, BudgetVerdict, Budgeted};
 pub use distribution::Distribution;
+pub(crate) use gate::ALLOW;
 pub use gate::{Gate, GateCompared, GateError, GateQuestion, GateVerdict, GateWork, gate};
 pub use kind::TimeKind;
 pub use times::BootTimes;

@@ -17,7 +17,7 @@ pub use compared::Differing;
 pub use groups::Groups;
 pub use series::{EntryTimes, Level, Series};
 
-use crate::boots::{Allowance, TimeKind, WORK_OF_UNITS, WORK_TRACED};
+use crate::boots::{ALLOW, Allowance, TimeKind, WORK_OF_UNITS, WORK_TRACED};
 use record::{ClockKind, Nanos};
 use std::collections::BTreeSet;
 
@@ -88,7 +88,7 @@ pub struct History {
     /// Changes of all times, in order of entries; those of judged times first where
     /// several begin at the same entry.
     pub changes: Vec<HistoryChange>,
-    /// What can be seen in each judged time.
+    /// What can be seen in each judged time, and in the work of items with a judged change.
     pub resolution: Vec<HistoryResolution>,
     /// Slow drifts of judged times, which no entry explains.
     pub drifts: Vec<Drift>,
@@ -127,7 +127,8 @@ pub struct HistoryChange {
     pub kind: TimeKind,
     /// Its name.
     pub item: String,
-    /// Whether the time is judged.
+    /// Whether it counts for the verdict: the time is judged, or is the work of an item and
+    /// changes by more than is allowed.
     pub is_judged: bool,
     /// The medians before and after.
     pub medians: (Nanos, Nanos),
@@ -201,7 +202,12 @@ pub fn history(
 
     let beside = beside(&items, &judged, &phases);
     let mut changes = Vec::new();
-    let share = CHANCE / judged.len().max(1) as f64;
+    // The work of items is judged beside that of all, and has the chance of one judged time.
+    let has_work = question.of.is_none() && judged.iter().any(|s| s.kind == TimeKind::Work);
+    let is_judged_item = |s: &Series| has_work && matches!(s.kind, TimeKind::WorkOf(_));
+    let judged_items = items.iter().filter(|s| is_judged_item(s)).count();
+    let share = CHANCE / (judged.len() + usize::from(judged_items > 0)).max(1) as f64;
+    let share_of_work = share / judged_items.max(1) as f64;
     for series in &mut judged {
         changes.extend(changes_of(series, entries, share, Some(&beside), question));
     }
@@ -213,9 +219,15 @@ pub fn history(
     }
     let share = CHANCE / items.len().max(1) as f64;
     let looked_at = items.len();
+    let allowed = allowed_work(&judged, question);
     let mut kept = Vec::new();
     for (place, mut series) in items.iter().cloned().enumerate() {
-        let found = changes_of(&mut series, entries, share, None, question);
+        let is_work = is_judged_item(&series);
+        let share = if is_work { share_of_work } else { share };
+        let mut found = changes_of(&mut series, entries, share, None, question);
+        for change in &mut found {
+            change.is_judged = is_work && change.change.abs() > allowed;
+        }
         let is_named = |c: &HistoryChange| c.items.iter().any(|i| i.name == series.name);
         if place < KEPT_ITEMS || !found.is_empty() || changes.iter().any(is_named) {
             kept.push(series);
@@ -226,7 +238,12 @@ pub fn history(
         let key = |c: &HistoryChange| (c.index, !c.is_judged, c.kind);
         key(a).cmp(&key(b)).then_with(|| a.item.cmp(&b.item))
     });
-    let resolution: Vec<HistoryResolution> = judged.iter().filter_map(resolution).collect();
+    let mut seen: Vec<HistoryResolution> = judged.iter().filter_map(resolution).collect();
+    let verdict = verdict(entries.len(), (&judged, &kept), &changes, &seen, question);
+    let has_judged_change =
+        |s: &&Series| is_judged_item(s) && last_judged(&changes, s.label()).is_some();
+    let work = kept.iter().filter(has_judged_change);
+    seen.extend(work.filter_map(resolution));
     let environment = |at: usize| {
         entries
             .get(at)
@@ -241,10 +258,10 @@ pub fn history(
     History {
         clock,
         labels: entries.iter().map(|e| e.label.clone()).collect(),
-        verdict: verdict(entries.len(), &judged, &changes, &resolution, question),
+        verdict,
         drifts: judged.iter().flat_map(drifts).collect(),
         groups: groups.collect(),
-        resolution,
+        resolution: seen,
         changes,
         series: judged.into_iter().chain(phases).chain(kept).collect(),
         items: (total, looked_at),
@@ -264,6 +281,25 @@ fn judged(all: &[Series], of: Option<&str>) -> impl Fn(&Series) -> bool + use<> 
         },
         None => matches!(s.kind, TimeKind::Column(_) | TimeKind::Total),
     }
+}
+
+/// Up to how much the work of an item may change: a part of first light, because a unit of a
+/// millisecond may well grow by a tenth.
+fn allowed_work(judged: &[Series], question: &HistoryQuestion<'_>) -> Nanos {
+    let light = judged.iter().find(|s| s.kind == TimeKind::FirstLight);
+    let level = light
+        .and_then(|s| s.levels.last())
+        .map_or(Nanos::ZERO, |l| l.median);
+    question
+        .allow
+        .unwrap_or(Allowance::Percent(ALLOW))
+        .of(level)
+}
+
+/// The last change of a judged time of this name, and its place in the changes.
+fn last_judged<'a>(changes: &'a [HistoryChange], item: &str) -> Option<(usize, &'a HistoryChange)> {
+    let mut of = changes.iter().enumerate();
+    of.rfind(|(_, c)| c.is_judged && c.item == item)
 }
 
 /// Which work is judged beside first light, if enough entries have any: that of a trace, which
@@ -440,9 +476,11 @@ fn drifts(series: &Series) -> Vec<Drift> {
     series.levels.iter().filter_map(of_level).collect()
 }
 
+/// Whether one of the `judged` times, or of the items with a judged change, ends with a
+/// regression.
 fn verdict(
     labels: usize,
-    judged: &[Series],
+    (judged, items): (&[Series], &[Series]),
     changes: &[HistoryChange],
     resolution: &[HistoryResolution],
     question: &HistoryQuestion<'_>,
@@ -460,9 +498,7 @@ fn verdict(
         return HistoryVerdict::CannotTell(why);
     };
     for series in judged {
-        let mut of = changes.iter().enumerate();
-        let last = of.rfind(|(_, c)| c.is_judged && c.item == series.label());
-        if let Some((place, change)) = last
+        if let Some((place, change)) = last_judged(changes, series.label())
             && change.accepted.is_none()
             && change.change
                 > question
@@ -471,6 +507,11 @@ fn verdict(
         {
             return HistoryVerdict::Regressed(place);
         }
+    }
+    let of_items = items.iter().filter_map(|s| last_judged(changes, s.label()));
+    let mut slower = of_items.filter(|(_, c)| c.accepted.is_none() && c.change > Nanos::ZERO);
+    if let Some((place, _)) = slower.next() {
+        return HistoryVerdict::Regressed(place);
     }
     if longest < FEWEST {
         return HistoryVerdict::CannotTell(format!(

@@ -38,25 +38,36 @@ const AROUND: usize = 200;
 /// Slow drifts that may be there, as normal distributions of slopes: their deviation, in
 /// standard deviations of a boot over 200 boots, and their weights without a step and beside
 /// one. A drift of a whole deviation has less weight beside a step: the two explain each other
-/// in part, and a drift that is taken for a step is a false alarm.
+/// in part, and a drift that is taken for a step is a false alarm. A steep one is rare: in a
+/// short history it looks like a step, and a large weight would hide steps there. In a long one
+/// the values tell the two apart at any weight.
 const DRIFTS: [Slopes; 4] = [
     Slopes::of(0.0, 1.0, 1.0),
-    Slopes::of(0.3, 1.0, 1.0),
+    Slopes::of(0.5, 1.0, 1.0),
     Slopes::of(1.0, 0.6, 0.3),
-    Slopes::of(4.0, 0.05, 0.05),
+    Slopes::of(4.0, 0.01, 0.01),
 ];
 
 /// If a drift is probable, a step whose place makes it more like a line than this (the square
 /// of their correlation; 0.75 in the middle) has to explain so much more for each unit beyond.
 const ALIKE: f64 = 0.48;
-const MORE_IF_ALIKE: f64 = 25.0;
+const MORE_IF_ALIKE: f64 = 18.0;
 
 /// From which part of a line on that a drift explains it counts as probable.
 const EXPLAINS: f64 = 0.6;
 
-/// The approximations behind p are too careful where no permutations are drawn: at half of it,
-/// fewer than 1 in 100 simulated histories of one level or of a slow drift have a false alarm.
-const CAREFUL: f64 = 0.5;
+/// A level that so many boots tell of, or more, may begin anywhere. A place nearer to an end
+/// has to explain up to so much more, in proportion: only a large step can be seen there, and
+/// places at which nothing else can be seen would cost much of the chance of a false alarm.
+const TELLING: f64 = 20.0;
+const MORE_AT_ENDS: f64 = 4.0;
+
+/// The approximations behind p are too careful where no permutations are drawn, and more so of
+/// fewer points. With this part of it, which grows in proportion to the points between these
+/// numbers of them, fewer than 1 in 100 simulated histories of one level have a false alarm.
+const CAREFUL: f64 = 0.4;
+const CAREFUL_FROM: f64 = 72.0;
+const CAREFUL_TO: f64 = 180.0;
 
 /// How much the likelihood of one place counts against that of others where a level begins:
 /// a bit less than independent points would, which those of boots rarely are.
@@ -123,8 +134,13 @@ pub(super) fn best(values: &[Nanos], may_begin: &[bool]) -> Option<Split> {
     }
     let inflation = inflation(&scores, plain.at);
     let (at, strength) = beside_drift(&scores, &places, inflation)?;
-    let p = CAREFUL * chance(strength.max(0.0).sqrt(), count, places.len());
+    let p = careful(count) * chance(strength.max(0.0).sqrt(), count, places.len());
     Some(Split::new(at, p, inflation))
+}
+
+/// The part of the approximated chance that counts, for so many points.
+fn careful(count: usize) -> f64 {
+    CAREFUL * (count as f64).clamp(CAREFUL_FROM, CAREFUL_TO) / CAREFUL_TO
 }
 
 /// A normal distribution of slopes.
@@ -185,10 +201,17 @@ fn beside_drift(scores: &[f64], places: &[usize], inflation: f64) -> Option<(usi
             let squared = rest * rest / (1.0 - explained * alike);
             weight + likelihood(explained * line + squared)
         });
-        let more = MORE_IF_ALIKE * drift * (alike - ALIKE).max(0.0);
+        let more = MORE_IF_ALIKE * drift * (alike - ALIKE).max(0.0) + more_at_end(t, n - t);
         Some((at, 2.0 * (of_sum(&step) - without) - more))
     });
     all.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// How much more a step with so many boots on each side has to explain because few tell of it:
+/// as many as have a mean that is as sure as the difference of theirs.
+fn more_at_end(before: f64, after: f64) -> f64 {
+    let tell = before * after / (before + after);
+    MORE_AT_ENDS * (1.0 - tell / TELLING).max(0.0)
 }
 
 /// The logarithm of the sum of what these are the logarithms of.
