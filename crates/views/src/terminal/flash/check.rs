@@ -150,8 +150,7 @@ fn mount(screen: &mut Screen, report: &Report) {
     screen.wrapped("", 6, DIM, profile.source);
     screen.heading("Memory", "");
     screen.line(&format!(
-        "      {}  for the summary of the block being written, at each mount, if the kernel has \
-         CONFIG_JFFS2_SUMMARY",
+        "      {}  for the summary of the block being written (CONFIG_JFFS2_SUMMARY)",
         right(&size(report.summary_memory().into()), 9)
     ));
 }
