@@ -56,9 +56,11 @@ fn no_finding_saves_more_than_the_boot_took() {
         "cbmem",
         "cloud-init",
         "loader-console",
+        "openrc",
         "serial",
         "strace",
         "systemd-bootchart",
+        "ti-report",
     ] {
         files(&corpus.join(folder), &mut all);
     }
