@@ -103,6 +103,9 @@ fn one(release: &Release, foreign: &Foreign, tools: &Path) -> Result<PathBuf> {
         .map(|(from, to)| format!("-ffile-prefix-map={from}={to}"))
         .collect();
     let words = target.replace('-', "_");
+    let mut flags = agents::remapped(&release.source);
+    // Zig brings the C library's first and last object files, which rustup has for few targets.
+    flags.push("-Clink-self-contained=no".to_owned());
     let mut path = vec![tools.to_owned()];
     path.extend(std::env::split_paths(
         &std::env::var_os("PATH").unwrap_or_default(),
@@ -121,7 +124,7 @@ fn one(release: &Release, foreign: &Foreign, tools: &Path) -> Result<PathBuf> {
         .env("RUSTC_BOOTSTRAP", "1")
         .env(
             format!("CARGO_TARGET_{}_RUSTFLAGS", words.to_uppercase()),
-            agents::remapped(&release.source).join(" "),
+            flags.join(" "),
         )
         .env(format!("CFLAGS_{words}"), c_flags.join(" "))
         .env("FIRSTLIGHT_COMMIT", &release.version.commit)
