@@ -1,13 +1,11 @@
 //! The program for other processors: static with musl, compiled and linked by Zig's C
 //! compiler, which brings musl for all of them. Debian has no such compiler.
 
-use super::agents;
-use super::base::{FEATURES, LIBRARY, Release};
+use super::base::{LIBRARY, Release};
+use super::{agents, program};
 use crate::venv::{quiet, text};
-use anyhow::{Context, Result, bail};
-use std::fs;
+use anyhow::Result;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// From PyPI. Other versions of the compiler make other bytes.
 const TOOLS: [&str; 2] = ["cargo-zigbuild==0.24.1", "ziglang==0.15.2"];
@@ -97,12 +95,6 @@ fn tools(release: &Release) -> Result<PathBuf, &'static str> {
 fn one(release: &Release, foreign: &Foreign, tools: &Path) -> Result<PathBuf> {
     let target = foreign.target;
     eprintln!("==> firstlight for {target}");
-    let folders = agents::folders(&release.source);
-    let c_flags: Vec<String> = folders
-        .iter()
-        .map(|(from, to)| format!("-ffile-prefix-map={from}={to}"))
-        .collect();
-    let words = target.replace('-', "_");
     let mut flags = agents::remapped(&release.source);
     // Zig brings the C library's first and last object files, which rustup has for few targets.
     flags.push("-Clink-self-contained=no".to_owned());
@@ -110,39 +102,14 @@ fn one(release: &Release, foreign: &Foreign, tools: &Path) -> Result<PathBuf> {
     path.extend(std::env::split_paths(
         &std::env::var_os("PATH").unwrap_or_default(),
     ));
-    let status = Command::new("cargo")
-        .current_dir(&release.source)
-        .args(["zigbuild", "--locked", "--profile", "dist"])
-        .args(["--package", "firstlight", "--bin", "firstlight"])
-        .args(["--no-default-features", "--features", FEATURES])
-        .args(["--target", target])
+    let mut cargo = program::cargo(release, "zigbuild", target, &flags);
+    cargo
         .args(LIBRARY)
         .args(["--config", "profile.dist.strip=true"])
-        .arg("--target-dir")
-        .arg(&release.build)
         .env("PATH", std::env::join_paths(path)?)
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env(
-            format!("CARGO_TARGET_{}_RUSTFLAGS", words.to_uppercase()),
-            flags.join(" "),
-        )
-        .env(format!("CFLAGS_{words}"), c_flags.join(" "))
-        .env("FIRSTLIGHT_COMMIT", &release.version.commit)
-        .env("SOURCE_DATE_EPOCH", release.version.epoch.to_string())
-        .stdin(Stdio::null())
-        .status()
-        .context("cargo could not be started")?;
-    if !status.success() {
-        bail!("firstlight for {target} could not be built: {status}");
-    }
-    let program = release.build.join(target).join("dist/firstlight");
-    let bytes = fs::metadata(&program)?.len();
-    if bytes > super::base::GOAL {
-        eprintln!(
-            "x: firstlight for {target} has {bytes} bytes, more than the goal of {}",
-            super::base::GOAL
-        );
-    }
+        .env("RUSTC_BOOTSTRAP", "1");
+    let program = program::built(release, &mut cargo, target)?;
+    program::weigh(&program, target)?;
     Ok(program)
 }
 

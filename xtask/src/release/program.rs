@@ -38,53 +38,63 @@ pub fn build(release: &Release) -> Result<PathBuf> {
         return split(release, &PathBuf::from(built));
     }
     eprintln!("==> firstlight for {TARGET}");
-    let folders = agents::folders(&release.source);
-    let c_flags: Vec<String> = folders
+    let mut flags = agents::remapped(&release.source);
+    flags.extend(LINKER.iter().map(|flag| format!("-Clink-arg={flag}")));
+    let has_source = agents::has_source();
+    match has_source {
+        // Libraries in C count bits with a function that is in the compiler's library,
+        // and not in Rust's where that is built from source.
+        true => flags.push(format!("-Clink-arg={}", c_library()?)),
+        false => eprintln!("x: without `rustup component add rust-src` the program is larger"),
+    }
+    let mut cargo = cargo(release, "build", TARGET, &flags);
+    if has_source {
+        cargo.env("RUSTC_BOOTSTRAP", "1").args(LIBRARY);
+    }
+    let built = built(release, &mut cargo, TARGET)?;
+    split(release, &built)
+}
+
+/// The command of cargo that builds the program for a target: `build`, or what stands for it.
+pub(super) fn cargo(release: &Release, verb: &str, target: &str, flags: &[String]) -> Command {
+    let c_flags: Vec<String> = agents::folders(&release.source)
         .iter()
         .map(|(from, to)| format!("-ffile-prefix-map={from}={to}"))
         .collect();
-    let mut flags = agents::remapped(&release.source);
-    flags.extend(LINKER.iter().map(|flag| format!("-Clink-arg={flag}")));
+    let words = target.replace('-', "_");
+    let rust_flags = format!("CARGO_TARGET_{}_RUSTFLAGS", words.to_uppercase());
     let mut cargo = Command::new("cargo");
-    match agents::has_source() {
-        true => {
-            // Libraries in C count bits with a function that is in the compiler's library,
-            // and not in Rust's where that is built from source.
-            flags.push(format!("-Clink-arg={}", c_library()?));
-            cargo.env("RUSTC_BOOTSTRAP", "1").args(LIBRARY);
-        }
-        false => eprintln!("x: without `rustup component add rust-src` the program is larger"),
-    }
-    let status = cargo
+    cargo
         .current_dir(&release.source)
-        .args(["build", "--locked", "--profile", "dist"])
-        .args([
-            "--package",
-            "firstlight",
-            "--bin",
-            "firstlight",
-            "--no-default-features",
-            "--features",
-            FEATURES,
-            "--target",
-            TARGET,
-        ])
-        .arg("--target-dir")
+        .args([verb, "--locked", "--profile", "dist"])
+        .args(["--package", "firstlight", "--bin", "firstlight"])
+        .args(["--no-default-features", "--features", FEATURES])
+        .args(["--target", target, "--target-dir"])
         .arg(&release.build)
-        .env(
-            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUSTFLAGS",
-            flags.join(" "),
-        )
-        .env("CFLAGS_x86_64_unknown_linux_musl", c_flags.join(" "))
+        .env(rust_flags, flags.join(" "))
+        .env(format!("CFLAGS_{words}"), c_flags.join(" "))
         .env("FIRSTLIGHT_COMMIT", &release.version.commit)
         .env("SOURCE_DATE_EPOCH", release.version.epoch.to_string())
-        .stdin(Stdio::null())
-        .status()
-        .context("cargo could not be started")?;
+        .stdin(Stdio::null());
+    cargo
+}
+
+/// Runs that command; where the program lies.
+pub(super) fn built(release: &Release, cargo: &mut Command, target: &str) -> Result<PathBuf> {
+    let status = cargo.status().context("cargo could not be started")?;
     if !status.success() {
-        bail!("firstlight could not be built: {status}");
+        bail!("firstlight for {target} could not be built: {status}");
     }
-    split(release, &release.build.join(TARGET).join("dist/firstlight"))
+    Ok(release.build.join(target).join("dist/firstlight"))
+}
+
+/// Says if a stripped program is larger than it should be.
+pub(super) fn weigh(program: &Path, target: &str) -> Result<()> {
+    let bytes = fs::metadata(program)?.len();
+    if bytes > GOAL {
+        eprintln!("x: firstlight for {target} has {bytes} bytes, more than the goal of {GOAL}");
+    }
+    Ok(())
 }
 
 /// Where the C compiler has the functions that its code calls.
@@ -114,9 +124,6 @@ fn split(release: &Release, built: &Path) -> Result<PathBuf> {
             .arg(built)
             .arg(&stripped),
     )?;
-    let bytes = fs::metadata(&stripped)?.len();
-    if bytes > GOAL {
-        eprintln!("x: firstlight has {bytes} bytes, more than the goal of {GOAL}");
-    }
+    weigh(&stripped, TARGET)?;
     Ok(stripped)
 }

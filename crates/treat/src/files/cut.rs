@@ -234,7 +234,7 @@ fn linked(
         .arg("-Xlinker")
         .arg(format!("@{}", place("names").display()))
         .arg(archive);
-    // What it needs is the tree's own, not what this host has.
+    // The libraries that it needs are taken from the tree, not from this host.
     for (number, needed) in own.needed.iter().enumerate() {
         let name = format!("{number}.so");
         let Some(bytes) = library_named(target, needed)? else {

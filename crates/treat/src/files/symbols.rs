@@ -26,7 +26,7 @@ pub(super) struct Symbols {
     pub machine: (u16, bool, bool, u32),
     /// By which name others need it.
     pub soname: Option<String>,
-    /// What it needs, by those names.
+    /// The libraries that it needs, by their `DT_SONAME`.
     pub needed: Vec<String>,
     /// Whether it has the older of the two tables of names, `DT_HASH`.
     pub has_old_hash: bool,
