@@ -10,15 +10,23 @@ use std::process::{Command, Stdio};
 /// # Errors
 /// Why there is none, in a clause.
 pub fn with(name: &str, package: &str) -> Result<PathBuf, &'static str> {
-    let venv = root().join("target").join(name).join("venv");
-    let python = venv.join("bin/python");
-    if !python.is_file() && !quiet("python3", &["-m", "venv", &text(&venv)]) {
-        return Err("python3 has no venv (package python3-venv)");
-    }
+    let python = make(&root().join("target").join(name).join("venv"))?;
     match pip(&python, package) {
         true => Ok(python),
         false => Err("pip cannot install the package: no network, or no wheels for this machine"),
     }
+}
+
+/// The Python of the environment in the folder `venv`, which is made if it is not there.
+///
+/// # Errors
+/// Why there is none, in a clause.
+pub fn make(venv: &Path) -> Result<PathBuf, &'static str> {
+    let python = venv.join("bin/python");
+    if !python.is_file() && !quiet("python3", &["-m", "venv", &text(venv)]) {
+        return Err("python3 has no venv (package python3-venv)");
+    }
+    Ok(python)
 }
 
 /// Installs a package from its folder; whether that worked.

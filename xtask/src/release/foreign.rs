@@ -3,7 +3,7 @@
 
 use super::base::{LIBRARY, Release};
 use super::{agents, program};
-use crate::venv::{quiet, text};
+use crate::venv::{self, quiet, text};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 
@@ -80,14 +80,10 @@ fn tools(release: &Release) -> Result<PathBuf, &'static str> {
         return Err("run `rustup component add rust-src`");
     }
     let venv = release.source.join("target/release-zig");
-    let bin = venv.join("bin");
-    let python = bin.join("python");
-    if !python.is_file() && !quiet("python3", &["-m", "venv", &text(&venv)]) {
-        return Err("python3 has no venv (package python3-venv)");
-    }
+    let python = venv::make(&venv)?;
     let install = ["-m", "pip", "install", "--quiet", TOOLS[0], TOOLS[1]];
     match quiet(&text(&python), &install) {
-        true => Ok(bin),
+        true => Ok(venv.join("bin")),
         false => Err("pip cannot install Zig: no network, or no wheels for this machine"),
     }
 }
