@@ -46,6 +46,38 @@ mark 2s userspace-start userspace
 ";
 
 #[test]
+fn a_kernel_without_initcalls_is_told_by_its_lines() {
+    let boot = "\
+source boot.log kernel-log
+clock printk printk
+mark 0s kernel-clock-start kernel
+say 10ms 6 Magic number: 1:28:636
+say 300ms 6 ata7: SATA link up 6.0 Gbps (SStatus 133 SControl 300)
+say 301ms 6 a line of somebody
+say 600ms 6 dwc2 20980000.usb: version 3.00a
+say 1100ms 6 dwc2 20980000.usb: bound
+mark 2s userspace-start userspace
+mark 3s first-light -
+";
+    assert_eq!(
+        items(&path(boot)),
+        [
+            ("phase", "kernel", 10, 5),
+            ("kernel", "the kernel: ata7: wait for the link", 290, 145),
+            ("phase", "kernel", 300, 150),
+            (
+                "kernel",
+                "the kernel: between lines of dwc2 20980000.usb",
+                500,
+                250
+            ),
+            ("phase", "kernel", 900, 450),
+            ("phase", "userspace", 1000, 500),
+        ]
+    );
+}
+
+#[test]
 fn before_userspace_a_boot_is_one_thing_after_another() {
     let path = path(&format!("{KERNEL}mark 3s first-light -\n"));
     assert!(!path.knows_units);

@@ -3,6 +3,7 @@
 use super::activity::{About, Activities, Doer};
 use super::graph::NodeId;
 use super::report::PathKind;
+use crate::kernel_work::works;
 use crate::phases::{PROTECTION_STAGE, PhaseRow, Phases, UNIT_STAGE};
 use crate::place::Place;
 use record::{Nanos, Phase, Record, Span, SpanKind};
@@ -25,7 +26,7 @@ pub(super) fn until(
     for phase in &phases.phases {
         match phase.name {
             program if programs.contains(&program) => break,
-            Phase::Kernel => last = calls(all, phase, last),
+            Phase::Kernel => last = calls(all, phases, phase, last),
             Phase::Initrd => last = modules(all, phase, last),
             _ => last = stages(all, phase, last),
         }
@@ -63,8 +64,7 @@ fn stages(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) 
         };
         last = Some(all.add(about, &after));
     };
-    // What is known of the kernel's start does not tell its initcalls apart.
-    if phase.stages.is_empty() || phase.name == Phase::Kernel {
+    if phase.stages.is_empty() {
         add(phase.name.as_str(), phase.start, phase.end);
         return last;
     }
@@ -157,7 +157,12 @@ fn initcalls<'r>(
 
 /// The kernel's own sequence of initcalls. Calls of modules, and those that
 /// run aside of it, are not waited for.
-fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -> Option<NodeId> {
+fn calls(
+    all: &mut Activities<'_>,
+    phases: &Phases,
+    phase: &PhaseRow,
+    mut last: Option<NodeId>,
+) -> Option<NodeId> {
     let record = all.record;
     let calls = initcalls(record, phase).filter(|c| is_main(record, c.2));
     let mut probes = probes(record, phase).into_iter().peekable();
@@ -207,7 +212,7 @@ fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -
         begun = end;
     }
     if begun == phase.start {
-        return stages(all, phase, last);
+        return told(all, phases, phase, last);
     }
     // Calls of modules that are built in go on aside: the stage may have begun.
     let protection = phase.stages.iter().find(|s| s.name == PROTECTION_STAGE);
@@ -221,6 +226,37 @@ fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -
         }
         None => all.fill(last, phase.end, PathKind::Kernel, &before),
     }
+}
+
+/// A kernel of which no initcall was recorded: the work that the lines of its log tell of, and
+/// its stages in between. Which of that work ran beside the rest is not known.
+fn told(
+    all: &mut Activities<'_>,
+    phases: &Phases,
+    phase: &PhaseRow,
+    mut last: Option<NodeId>,
+) -> Option<NodeId> {
+    let record = all.record;
+    let works = works(record, phases).into_iter();
+    for work in works.filter(|w| w.end <= phase.end && w.end - w.start >= GAP) {
+        let begun = last.map_or(phase.start, |l| all.graph.end(l));
+        if work.start < begun {
+            continue;
+        }
+        last = between(all, phase, last, work.start);
+        let about = About {
+            kind: PathKind::Kernel,
+            name: format!("the kernel: {}", work.name),
+            start: work.start,
+            end: work.end,
+            origin: Some(work.place(record)),
+            call: None,
+            by: Doer::Nobody,
+        };
+        let after: Vec<NodeId> = last.into_iter().collect();
+        last = Some(all.add(about, &after));
+    }
+    between(all, phase, last, phase.end)
 }
 
 /// Adds what the kernel does before `first`, its first initcall, as far as it is known.

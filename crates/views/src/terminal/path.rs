@@ -5,7 +5,9 @@ use super::layout::{DIM, GOOD, PLAIN, Screen};
 use super::style::Style;
 use super::table::{Cell, Column, Table, cell};
 use crate::words::counted;
-use analysis::{CriticalPath, Forecast, NewItem, PathItem, PathProgram, UnitOrder, WhatIf};
+use analysis::{
+    CriticalPath, Forecast, NewItem, PathItem, PathKind, PathProgram, UnitOrder, WhatIf,
+};
 use record::Nanos;
 
 /// What first light waited for. Items shorter than `shortest` are added up.
@@ -67,6 +69,11 @@ pub fn path(path: &CriticalPath, shortest: Nanos, style: &Style) -> String {
         }
         _ => "",
     };
+    let has = |kind| path.items.iter().any(|i| i.kind == kind);
+    if has(PathKind::Kernel) && !has(PathKind::Initcall) {
+        note += " The input does not show initcalls. What the kernel did is taken from the lines of its \
+                 log; some of it may have run beside the rest.";
+    }
     screen.wrapped("", 2, DIM, &note);
     programs(&mut screen, &path.programs, shortest);
     screen.finish()
