@@ -307,7 +307,9 @@ fn oelint(bench: &Bench) -> Result<Outcome> {
             .arg("-C")
             .arg(work.path()),
     )?;
-    let recipes = find(&work.path().join(&name), &["bb", "bbclass"])?;
+    let layer = work.path().join(&name);
+    known_to_yocto(&layer)?;
+    let recipes = find(&layer, &["bb", "bbclass"])?;
     if recipes.len() < 3 {
         bail!("the layer has {} recipes and classes, not 3", recipes.len());
     }
@@ -317,6 +319,21 @@ fn oelint(bench: &Bench) -> Result<Outcome> {
             .args(recipes),
     )?;
     Ok(Outcome::Passed)
+}
+
+/// What yocto-check-layer, whose tree is in no registry, asks of a layer's texts
+/// (scripts/lib/checklayer/cases/common.py in OpenEmbedded-Core).
+fn known_to_yocto(layer: &Path) -> Result<()> {
+    let readme = fs::read_to_string(layer.join("README.md"))?.to_lowercase();
+    for word in ["maintainer", "patch", "@"] {
+        if !readme.contains(word) {
+            bail!("the README of the layer does not contain `{word}`");
+        }
+    }
+    match fs::metadata(layer.join("SECURITY.md")) {
+        Ok(file) if file.len() > 0 => Ok(()),
+        _ => bail!("the layer has no SECURITY.md"),
+    }
 }
 
 /// Buildroot's own linter is in its tree and in no registry, so the files are held to the

@@ -114,6 +114,8 @@ pub(super) fn layers(release: &Release, work: &Path) -> Result<()> {
             let lock = fs::read_to_string(release.source.join("Cargo.lock"))?;
             let list = to.join("recipes-firstlight/firstlight/firstlight-crates.inc");
             put(&list, crates(&lock).as_bytes(), 0o644)?;
+            let security = release.source.join("SECURITY.md");
+            place(&security, &to.join("SECURITY.md"), 0o644)?;
         }
         pack(release, work, &name)?;
     }
