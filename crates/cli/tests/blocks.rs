@@ -366,6 +366,22 @@ fn an_ext4_image_is_laid_out_in_the_order_of_a_list() {
     };
     assert!(score(&image)["discontinuities"].as_u64() > Some(10));
     assert_eq!(score(&first)["discontinuities"], 0);
+    let [now, then] = ["before_ns", "after_ns"].map(|t| done["forecast"]["on_demand"][t].as_u64());
+    assert!(then < now && then > Some(0), "{done}");
+    assert_eq!(done["forecast"]["decides"], "on_demand");
+    // What lies in that order already is not written again.
+    let again = dir.path().join("again");
+    let (of, to) = (text(&first), text(&again));
+    let args = ["image", "order", &text(&list), "--for", "ext4", "--image"];
+    let known = json(&[&args[..], &[&of, "-o", &to, "--json"]].concat());
+    assert_eq!(known["out"], serde_json::Value::Null, "{known}");
+    assert!(!again.exists());
+    let said = firstlight(&[&args[..], &[&of, "-o", &to]].concat());
+    assert_eq!(said.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&said.stdout).contains("would not be read sooner"));
+    let forced = json(&[&args[..], &[&of, "-o", &to, "--force", "--json"]].concat());
+    assert_eq!(forced["out"], *to);
+    assert!(tool("e2fsck", &["-fn", &to]), "e2fsck is content");
     // Without -o nothing is written, and a journal that waits is refused.
     let args = ["image", "order", &text(&list), "--for", "ext4", "--image"];
     let plan = firstlight(&[&args[..], &[&text(&image)]].concat());
@@ -583,6 +599,18 @@ fn relocated_files_lie_in_order_and_are_what_they_were() {
         done["after"]["discontinuities"].as_u64() <= Some(1),
         "{done}"
     );
+    let [now, then] = ["reading_before_ns", "reading_after_ns"].map(|t| done[t].as_u64());
+    assert!(then < now && then > Some(0), "{done}");
+    assert_eq!(plan["reading_before_ns"].as_u64(), now);
+    // They lie well, so that nothing is moved.
+    let again = json(&[&args[..], &["--apply"]].concat());
+    assert_eq!(again["applied"], false, "{again}");
+    assert_eq!(again["before"], done["after"]);
+    let said = firstlight(&[&args[..5], &["--apply"]].concat());
+    assert!(String::from_utf8_lossy(&said.stdout).contains("Nothing was moved"));
+    let forced = json(&[&args[..], &["--apply", "--force"]].concat());
+    assert_eq!(forced["applied"], true, "{forced}");
+    let done = forced;
     assert!(state(&at) == before, "nothing else changed");
     assert!(mounted.unmount());
     let image = mounted.dir.path().join("image");
