@@ -275,6 +275,8 @@ pub struct RootTree {
     pub mentions: BTreeMap<String, BTreeSet<String>>,
     /// Programs and libraries that are relocated when they start, by path.
     pub dynamic: BTreeMap<String, Dynamic>,
+    /// Symbolic links to a BusyBox, which takes their names for those of its applets.
+    pub applets: BTreeSet<String>,
 }
 
 /// What has to be done for a program or library before its own first line: its dynamic

@@ -125,6 +125,75 @@ fn device_nodes_that_the_kernel_makes_need_no_program() {
 }
 
 #[test]
+fn udev_in_a_script_has_the_lines_for_mdev() {
+    let said = "say 50ms 6 devtmpfs: initialized\n";
+    let udev = one(said, "udevadm trigger\n", "device-nodes").unwrap();
+    assert!(udev.why.contains("`mdev -d`"), "{}", udev.why);
+    let mdev = one(said, "mdev -s\n", "device-nodes").unwrap();
+    assert!(!mdev.why.contains("udevd"), "{}", mdev.why);
+}
+
+#[test]
+fn a_script_of_bash_that_forgets_paths_is_found() {
+    let id = "script-path-search";
+    let lines = "grep x /etc/y | sed s/a/b/\n".repeat(101);
+    let script = format!("#!/bin/bash\nset +h\nmount -a\n{lines}");
+    let f = one("", &script, id).unwrap();
+    // grep and sed are named a hundred times again: three folders of 10,400 instructions each
+    // time, at 500 MIPS.
+    assert_eq!(f.expected.0, 200 * 3 * 10_400 * 2);
+    assert!(f.evidence[0].text.contains("set +h"), "{f:?}");
+    let once = one("", "#!/bin/bash\nset +h\nmount -a\n", id).unwrap();
+    assert_eq!(once.saving, None);
+    for silent in [
+        "#!/bin/bash\nset -h\ngrep a b\ngrep c d\n",
+        // Another shell has no such option, or searches all the same.
+        "#!/bin/sh\nset +h\ngrep a b\ngrep c d\n",
+        "#!/bin/bash\n# set +h\ngrep a b\ngrep c d\n",
+    ] {
+        assert!(one("", silent, id).is_none(), "{silent}");
+    }
+}
+
+#[test]
+fn applets_that_are_started_as_programs_are_counted() {
+    let processes = |command: &str| {
+        (0..12_u32)
+            .map(|n| {
+                format!(
+                    "process {} grep {}ms {}ms parent=1 command={command}\n",
+                    20 + n,
+                    1_100 + n * 10,
+                    1_105 + n * 10
+                )
+            })
+            .collect::<String>()
+    };
+    let ask = |text: &str| {
+        let record = record(&format!("{BOOT}{text}"));
+        let root = RootTree {
+            source: "/r".to_owned(),
+            applets: ["usr/bin/grep".to_owned(), "bin/sed".to_owned()].into(),
+            ..RootTree::default()
+        };
+        let system = SystemFacts {
+            root: Some(root),
+            ..SystemFacts::default()
+        };
+        let all = advice(&record, &phases(&record), &system).findings;
+        all.into_iter().find(|f| f.id == "shell-standalone")
+    };
+    let f = ask(&processes("/bin/grep")).unwrap();
+    // 12 times 350,000 instructions at 500 MIPS, of which 80 % are expected.
+    assert_eq!(f.expected.0, 12 * 700_000 * 80 / 100);
+    assert_eq!(f.title, "12 applets of BusyBox are started as programs");
+    assert!(ask(&processes("/usr/bin/python3")).is_none());
+    // Where one applet comes out of the shell itself, the others were called by their path.
+    let itself = "process 90 exe 1.5s 1.6s parent=1 command=/proc/self/exe\n";
+    assert!(ask(&format!("{}{itself}", processes("/bin/grep"))).is_none());
+}
+
+#[test]
 fn scripts_that_systemd_does_not_run_cost_nothing() {
     let said = "say 50ms 6 devtmpfs: initialized\n";
     let record = record(&format!("{BOOT}{said}"));

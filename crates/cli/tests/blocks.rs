@@ -8,6 +8,7 @@
 
 mod common;
 
+use agent::access::{AccessList, Entry, Identity, Range, RangeKind, encode};
 use common::{Scratch, firstlight, json, sample};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -366,6 +367,22 @@ fn an_ext4_image_is_laid_out_in_the_order_of_a_list() {
     };
     assert!(score(&image)["discontinuities"].as_u64() > Some(10));
     assert_eq!(score(&first)["discontinuities"], 0);
+    let [now, then] = ["before_ns", "after_ns"].map(|t| done["forecast"]["on_demand"][t].as_u64());
+    assert!(then < now && then > Some(0), "{done}");
+    assert_eq!(done["forecast"]["decides"], "on_demand");
+    // What lies in that order already is not written again.
+    let again = dir.path().join("again");
+    let (of, to) = (text(&first), text(&again));
+    let args = ["image", "order", &text(&list), "--for", "ext4", "--image"];
+    let known = json(&[&args[..], &[&of, "-o", &to, "--json"]].concat());
+    assert_eq!(known["out"], serde_json::Value::Null, "{known}");
+    assert!(!again.exists());
+    let said = firstlight(&[&args[..], &[&of, "-o", &to]].concat());
+    assert_eq!(said.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&said.stdout).contains("would not be read sooner"));
+    let forced = json(&[&args[..], &[&of, "-o", &to, "--force", "--json"]].concat());
+    assert_eq!(forced["out"], *to);
+    assert!(tool("e2fsck", &["-fn", &to]), "e2fsck is content");
     // Without -o nothing is written, and a journal that waits is refused.
     let args = ["image", "order", &text(&list), "--for", "ext4", "--image"];
     let plan = firstlight(&[&args[..], &[&text(&image)]].concat());
@@ -379,6 +396,81 @@ fn an_ext4_image_is_laid_out_in_the_order_of_a_list() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(said.contains("its journal must be replayed"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+/// A program touches every eighth page of a mapped file, in no order: the kernel reads 32 pages
+/// around each, so that in the layout of the file most are there before they are needed.
+#[test]
+fn a_layout_by_pages_is_foretold_slower_where_faults_read_around() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("library"), content(1, 4 << 20)).unwrap();
+    let image = dir.path().join("root.img");
+    let text = |p: &Path| p.to_str().unwrap().to_owned();
+    let args = ["-q", "-F", "-t", "ext4", "-b", "4096", "-d"];
+    if !tool(
+        "mke2fs",
+        &[&args[..], &[&text(&root), &text(&image), "24M"]].concat(),
+    ) {
+        return;
+    }
+    let range = |n: u64| Range {
+        page: n * 8 + 3,
+        pages: 1,
+        first_us: n * 37 % 128 * 1000,
+        seen: 1,
+        kind: RangeKind::Touched,
+    };
+    let library = Entry {
+        path: b"/library".to_vec(),
+        identity: Identity::File {
+            size: 4 << 20,
+            mtime_s: 0,
+            mtime_ns: 0,
+            inode: 12,
+            generation: 0,
+        },
+        program: 0,
+        ranges: (0..128).map(range).collect(),
+    };
+    let list = AccessList {
+        recordings: 1,
+        page_bytes: 4096,
+        programs: vec!["program".to_owned()],
+        entries: vec![library],
+        ..AccessList::default()
+    };
+    let path = dir.path().join("list");
+    fs::write(&path, encode(&list)).unwrap();
+    let args = [
+        "image",
+        "order",
+        &text(&path),
+        "--for",
+        "ext4",
+        "--image",
+        &text(&image),
+    ];
+    let foretold = |more: &[&str]| {
+        let to = text(&dir.path().join("new"));
+        let done = json(&[&args[..], more, &["--json", "-o", &to]].concat());
+        let of = |way: &str, when: &str| done["forecast"][way][when].as_u64().unwrap();
+        let [now, then] = ["before_ns", "after_ns"].map(|when| of("on_demand", when));
+        (now, then, done["forecast"]["decides"].clone())
+    };
+    let (now, then, decides) = foretold(&[]);
+    assert_eq!(decides, "read_ahead");
+    assert!(then > now * 3 / 2, "{then} {now}");
+    let said = firstlight(&args);
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(
+        said.contains("Without a prefetcher this layout is slower"),
+        "{said}"
+    );
+    let (_, around, decides) = foretold(&["--read-around"]);
+    assert_eq!(decides, "on_demand");
+    assert!(around < now * 11 / 10, "{around} {now}");
 }
 
 /// An ext4 on a loop device; `None` with a visible line where that cannot be.
@@ -583,6 +675,18 @@ fn relocated_files_lie_in_order_and_are_what_they_were() {
         done["after"]["discontinuities"].as_u64() <= Some(1),
         "{done}"
     );
+    let [now, then] = ["reading_before_ns", "reading_after_ns"].map(|t| done[t].as_u64());
+    assert!(then < now && then > Some(0), "{done}");
+    assert_eq!(plan["reading_before_ns"].as_u64(), now);
+    // They lie well, so that nothing is moved.
+    let again = json(&[&args[..], &["--apply"]].concat());
+    assert_eq!(again["applied"], false, "{again}");
+    assert_eq!(again["before"], done["after"]);
+    let said = firstlight(&[&args[..5], &["--apply"]].concat());
+    assert!(String::from_utf8_lossy(&said.stdout).contains("Nothing was moved"));
+    let forced = json(&[&args[..], &["--apply", "--force"]].concat());
+    assert_eq!(forced["applied"], true, "{forced}");
+    let done = forced;
     assert!(state(&at) == before, "nothing else changed");
     assert!(mounted.unmount());
     let image = mounted.dir.path().join("image");

@@ -1,7 +1,9 @@
 //! What a list's owner reads, and where it lies: for the simulator.
 
+mod trees;
+
 use crate::error::{LabError, io_error};
-use crate::layout::{Unit, cannot, plan};
+use crate::layout::{Ordered, Unit, cannot, plan};
 use agent::access::{AccessList, Entry};
 use agent::extents::extents;
 use agent::prefetch::{State, open_entry};
@@ -15,6 +17,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use storage::page_cache::{Access, File, PAGE};
 use storage::{Mount, MountStep, Need};
+use trees::Trees;
 
 /// What is needed so close to another need is needed by the same program.
 const LOOKS_NS: u64 = 1_000_000;
@@ -63,9 +66,22 @@ impl Reads {
     /// # Errors
     /// The image cannot be read, or not be laid out.
     pub fn inside(list: &AccessList, image: &Path) -> Result<(Self, Self), LabError> {
-        let reads = Self::of_image(list, image)?;
         let done = plan(image, list, Unit::Pages)?;
-        let mut ordered = Self::of_image(&done.list, image)?;
+        Self::then(list, image, &done)
+    }
+
+    /// The same of an image that is laid out as `done` says. Of a list without metadata the
+    /// blocks that say where each file lies are needed before its content.
+    ///
+    /// # Errors
+    /// The image cannot be read.
+    pub fn then(list: &AccessList, image: &Path, done: &Ordered) -> Result<(Self, Self), LabError> {
+        let (mut reads, nodes) = Self::of_image(list, image)?;
+        let (mut ordered, _) = Self::of_image(&done.list, image)?;
+        if !list.entries.iter().any(Entry::is_device) {
+            reads.trees(&nodes);
+            ordered.trees(&nodes.moved(done));
+        }
         ordered.looks_of(&reads);
         ordered.mount.clone_from(&reads.mount);
         let mut moves = BTreeMap::new();
@@ -94,7 +110,34 @@ impl Reads {
         Ok((reads, ordered))
     }
 
-    fn of_image(list: &AccessList, path: &Path) -> Result<Self, LabError> {
+    /// Before the content of each file its blocks that say where it lies are needed.
+    fn trees(&mut self, trees: &Trees) {
+        let number = self.files.len();
+        let mut firsts: BTreeMap<usize, Need> = BTreeMap::new();
+        for need in &self.needs {
+            firsts.entry(need.file).or_insert(*need);
+        }
+        let mut needs = Vec::new();
+        for (file, blocks) in &trees.of {
+            let Some(first) = firsts.get(file) else {
+                continue;
+            };
+            needs.extend(blocks.iter().map(|at| Need {
+                file: number,
+                page: at / PAGE,
+                pages: 1,
+                is_listed: false,
+                ..*first
+            }));
+        }
+        self.files.push(device(trees.bytes));
+        // Of what is needed at the same time, these come first.
+        needs.append(&mut self.needs);
+        needs.sort_by_key(|n| n.at_ns);
+        self.needs = needs;
+    }
+
+    fn of_image(list: &AccessList, path: &Path) -> Result<(Self, Trees), LabError> {
         let file = std::fs::File::open(path).map_err(io_error(path, "cannot be read"))?;
         let volume = Part::whole(&file).map_err(io_error(path, "cannot be read"))?;
         let map = ext::map(&volume)
@@ -107,6 +150,7 @@ impl Reads {
             .collect();
         let extents = map.extents_of(&found);
         let mut reads = Self::default();
+        let mut numbers: BTreeMap<u32, usize> = BTreeMap::new();
         for ((entry, number), extents) in list.entries.iter().zip(&found).zip(extents) {
             if entry.is_device() {
                 let mut device = device(entry.size());
@@ -146,11 +190,13 @@ impl Reads {
                 tables: Vec::new(),
                 looked_at: Vec::new(),
             };
+            numbers.insert(*number, reads.files.len());
             reads.add(list, entry, content);
         }
         reads.begin();
         reads.mount = reads.mounted(&volume, &map);
-        Ok(reads)
+        let trees = Trees::read(&map, numbers, volume.len());
+        Ok((reads, trees))
     }
 
     /// A program that looks at the device reads blocks of inode tables as well. Those go

@@ -7,6 +7,7 @@
 //! - [`Storage`] holds the figures of a device; a [`Profile`] names them and their sources.
 //! - [`Device`] says when a request is done. The exact lab answers by it in virtual time.
 //! - [`simulate()`] says how long a boot waits for its files, with or without a prefetcher.
+//! - [`read_whole()`] says how long it takes to read files whole, one after another.
 //! - [`prefetch`] has the rules that a prefetcher follows, simulated or real.
 //!
 //! ```
@@ -37,6 +38,7 @@ mod profile_text;
 pub mod profiles;
 mod server;
 mod simulate;
+mod whole;
 
 pub use device::{Device, Kind, Request, in_sequence};
 pub use figures::{Model, Storage};
@@ -45,6 +47,7 @@ pub use fit::{Fitted, Measured, fit};
 pub use profiles::{Profile, ProfileError};
 pub use server::{ServerCost, not_given_back};
 pub use simulate::{Costs, Mount, MountStep, Need, Simulated, Way, simulate};
+pub use whole::{read_whole, way_to};
 
 /// The examples of the README are compiled.
 #[cfg(all(doctest, feature = "profiles"))]

@@ -71,8 +71,13 @@ pub(super) fn of_scripts(view: &View<'_>) -> Option<Found> {
                 let found = code(line).and_then(maker)?;
                 (!stops(tree, path, offset)).then_some((path, offset, line, found))
             })?;
+    let mut why = text::maker_why(maker.command);
+    // mdev can do what udev does; a script of mdev has it already.
+    if maker.programs == UDEV {
+        why += text::MDEV;
+    }
     let found = Found::new()
-        .why(text::maker_why(maker.command))
+        .why(why)
         .evidence([place(tree, path, offset, line)])
         .evidence(said.map(|l| view.quote(&l)))
         .scope(Scope::Unknown);

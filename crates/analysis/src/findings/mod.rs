@@ -43,6 +43,7 @@ mod requests;
 mod root;
 mod rule;
 mod scripts;
+mod shells;
 mod silence;
 mod startup;
 mod storage;

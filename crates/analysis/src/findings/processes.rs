@@ -22,7 +22,7 @@ const SHORT: Nanos = Nanos::from_millis(50);
 const WATCHER: &str = "bootchartd";
 
 /// The processes of programs that began before first light.
-fn begun<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Process> {
+pub(super) fn begun<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Process> {
     let end = view.phases.end();
     let all = view.record.processes();
     let is_watcher = |p: &&Process| p.pid != 1 && view.record.name(p.name) == WATCHER;

@@ -153,7 +153,9 @@ fn programs(root: &Path, inside: &str, depth: usize, left: &mut usize, tree: &mu
         let Ok(about) = root.join(&path).symlink_metadata() else {
             continue;
         };
-        if about.is_dir() && depth > 0 && name != "debug" && name != "modules" {
+        if about.is_symlink() && is_applet(&root.join(&path)) {
+            tree.applets.insert(path);
+        } else if about.is_dir() && depth > 0 && name != "debug" && name != "modules" {
             programs(root, &path, depth - 1, left, tree);
         } else if about.is_file() {
             libraries::note(root, &path, tree);
@@ -165,6 +167,13 @@ fn programs(root: &Path, inside: &str, depth: usize, left: &mut usize, tree: &mu
             }
         }
     }
+}
+
+/// Whether a link leads to a BusyBox: `busybox`, or one of several, as `busybox.nosuid`.
+fn is_applet(link: &Path) -> bool {
+    let to = fs::read_link(link).unwrap_or_default();
+    let name = to.file_name().unwrap_or_default().to_string_lossy();
+    name == "busybox" || name.starts_with("busybox.")
 }
 
 /// How many bytes of an ELF file hold the symbols and the debugging data that

@@ -58,6 +58,7 @@ const FILES: &[(&str, &str)] = &[
     classic!("shell-paths"),
     classic!("start-scripts"),
     classic!("splash"),
+    classic!("splash-early"),
     classic!("splash-from-storage"),
     classic!("section-headers"),
     classic!("cut-library"),

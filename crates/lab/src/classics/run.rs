@@ -275,15 +275,21 @@ fn part(count: u128, rate: u128) -> Option<i64> {
 fn between(marks: &[Mark], from: &str, to: &str) -> Option<i64> {
     let named = |name: &str| find(marks, name);
     let since_reset = |mark: &Mark| part(u128::from(mark.counter?), COUNTER_HZ);
-    if to == KERNEL && [RESET, LOADED].contains(&from) {
-        // A mark that has both clocks says when the second one started.
+    // A mark that has both clocks says when the second one started.
+    let kernel = || {
         let both = marks.iter().find(|m| m.counter.is_some())?;
-        return since_reset(both)?.checked_sub(i64::try_from(both.at_ns).ok()?);
+        since_reset(both)?.checked_sub(i64::try_from(both.at_ns).ok()?)
+    };
+    if to == KERNEL && [RESET, LOADED].contains(&from) {
+        return kernel();
     }
     let end = named(to)?;
     match from {
         KERNEL => i64::try_from(end.at_ns).ok(),
-        RESET | LOADED => since_reset(end),
+        RESET | LOADED => match end.counter {
+            Some(_) => since_reset(end),
+            None => kernel()?.checked_add(i64::try_from(end.at_ns).ok()?),
+        },
         from => i64::try_from(end.at_ns.checked_sub(named(from)?.at_ns)?).ok(),
     }
 }
@@ -450,6 +456,13 @@ mod tests {
         assert_eq!(between(&both, "loaded", "kernel"), Some(1_500_000_000));
         assert_eq!(between(&both, "reset", "kernel"), Some(1_500_000_000));
         assert_eq!(between(&both, "done", "kernel"), None);
+        // Where the mark itself has no counter, a later one says when the kernel's clock began.
+        let later = marks_of(
+            b"[    0.250000] firstlight-mark done\n[    0.500000] firstlight-mark read 0x2dc6c00\n",
+        );
+        assert_eq!(between(&later, "reset", "done"), Some(1_750_000_000));
+        let without = marks_of(b"[    0.250000] firstlight-mark done\n");
+        assert_eq!(between(&without, "reset", "done"), None);
         assert_eq!(between(&marks, "done", "begin"), None);
         assert_eq!(between(&marks, "begin", "never"), None);
         assert_eq!(bytes_between(&marks, "begin", "done"), Some(41));

@@ -42,7 +42,11 @@ impl ForNow {
             let why = format!("none of its files can be put elsewhere: {reason}");
             return Err(Error::unusable(&shown, why));
         }
-        let mut done = mover::apply(&root, &shown, &wanted, &|_| {})?;
+        let total = wanted.iter().map(Wanted::bytes).sum();
+        // What they bring is measured, not foretold: in as few pieces as can be had.
+        let pieces = |space: &[Extent]| layout(space).discontinuities;
+        let donor = mover::donor(&root, &shown, total, &pieces)?;
+        let mut done = mover::apply(&root, &wanted, donor, &|_| {});
         skipped.append(&mut done.skipped);
         let mut moved = Self {
             before: layout(Wanted::all_extents(&wanted)),

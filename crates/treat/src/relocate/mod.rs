@@ -17,6 +17,8 @@ pub use files::Skipped;
 pub use for_now::ForNow;
 pub use layout::Layout;
 
+pub use agent::extents::Extent;
+
 use files::Wanted;
 use layout::layout;
 use std::path::Path;
@@ -30,8 +32,12 @@ pub struct Relocation {
     pub bytes: u64,
     /// How they lay.
     pub before: Layout,
-    /// How they lie; `None` if nothing was to be changed.
+    /// How they lie; `None` if nothing was to be changed, or nothing was.
     pub after: Option<Layout>,
+    /// What reading them takes as they lay, in nanoseconds.
+    pub reading_ns: u64,
+    /// The same at the best of the new places that were found; `None` if none was looked for.
+    pub reading_then_ns: Option<u64>,
     /// What stays where it is.
     pub skipped: Vec<Skipped>,
 }
@@ -47,8 +53,24 @@ pub enum Step {
     Checking,
 }
 
-/// Puts the files of `list`, whose paths begin at `root`, in that order; without
-/// `apply` it says only how they lie. `list_name` is the list's, for errors.
+/// Whether files are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Apply {
+    /// No: it is only looked how they lie.
+    No,
+    /// If they are read sooner then.
+    IfSooner,
+    /// Whatever the forecast says.
+    Always,
+}
+
+/// Foretells how long reading files takes, in nanoseconds: whole, one after another, each
+/// given by where its content lies, on a filesystem of so many bytes.
+pub type Forecast<'a> = &'a dyn Fn(&[Vec<Extent>], u64) -> u64;
+
+/// Puts the files of `list`, whose paths begin at `root`, in that order; with
+/// [`Apply::IfSooner`] only if `forecast` says that they are read sooner then. `list_name`
+/// is the list's, for errors.
 ///
 /// # Errors
 /// `root` is no ext4, none of the files can be moved, or the system says.
@@ -56,14 +78,15 @@ pub fn relocate(
     root: &Path,
     list: &[Vec<u8>],
     list_name: &Path,
-    apply: bool,
+    apply: Apply,
+    forecast: Forecast<'_>,
     tell: &dyn Fn(Step),
 ) -> Result<Relocation, Error> {
     let shown = root.display().to_string();
     let root = place::open(root)?;
     place::check(&root, &shown)?;
     tell(Step::Looking);
-    let (wanted, mut skipped) = files::find(&root, &shown, list, apply)?;
+    let (wanted, mut skipped) = files::find(&root, &shown, list, apply != Apply::No)?;
     if wanted.is_empty() {
         let reason = skipped
             .first()
@@ -75,22 +98,32 @@ pub fn relocate(
         );
         return Err(Error::unusable(&shown, why));
     }
-    let before = layout(Wanted::all_extents(&wanted));
-    let mut after = None;
-    if apply {
-        let moving = |number| tell(Step::Moving(number + 1, wanted.len()));
-        skipped.extend(mover::apply(&root, &shown, &wanted, &moving)?.skipped);
-        tell(Step::Checking);
-        rustix::fs::syncfs(&root).map_err(Error::io(&shown, "cannot be synced"))?;
-        let now = files::look_again(wanted.clone());
-        let now = now.map_err(Error::io(&shown, "its files cannot be looked at"))?;
-        after = Some(layout(Wanted::all_extents(&now)));
-    }
-    Ok(Relocation {
+    let size = rustix::fs::fstatvfs(&root).map_err(Error::io(&shown, "cannot be asked"))?;
+    let size = size.f_blocks.saturating_mul(size.f_frsize);
+    let old: Vec<Vec<Extent>> = wanted.iter().map(|w| w.extents.clone()).collect();
+    let mut done = Relocation {
         files: wanted.len() as u64,
         bytes: wanted.iter().map(Wanted::bytes).sum(),
-        before,
-        after,
-        skipped,
-    })
+        before: layout(Wanted::all_extents(&wanted)),
+        after: None,
+        reading_ns: forecast(&old, size),
+        reading_then_ns: None,
+        skipped: Vec::new(),
+    };
+    if apply != Apply::No {
+        let rank = |space: &[Extent]| forecast(&mover::in_space(&wanted, space), size);
+        let donor = mover::donor(&root, &shown, done.bytes, &rank)?;
+        done.reading_then_ns = Some(donor.rank);
+        if donor.rank < done.reading_ns || apply == Apply::Always {
+            let moving = |number| tell(Step::Moving(number + 1, wanted.len()));
+            skipped.extend(mover::apply(&root, &wanted, donor, &moving).skipped);
+            tell(Step::Checking);
+            rustix::fs::syncfs(&root).map_err(Error::io(&shown, "cannot be synced"))?;
+            let now = files::look_again(wanted.clone());
+            let now = now.map_err(Error::io(&shown, "its files cannot be looked at"))?;
+            done.after = Some(layout(Wanted::all_extents(&now)));
+        }
+    }
+    done.skipped = skipped;
+    Ok(done)
 }

@@ -8,13 +8,13 @@
 use super::error::Error;
 use super::files::{Skipped, Wanted, reason};
 use super::layout::layout;
-use agent::extents::{exchange, extents};
+use agent::extents::{Extent, exchange, extents};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// So many donors are tried; the one in the fewest pieces is taken.
+/// So many donors are tried; the best is taken.
 const TRIES: usize = 4;
 /// An exchange that meets a busy page is tried so often again.
 const BUSY: u32 = 5;
@@ -77,17 +77,45 @@ fn free(wanted: &Wanted, root: &OwnedFd) -> Result<OwnedFd, Errno> {
     wanted.for_writing(root)
 }
 
-/// Puts the content of `wanted` one behind the other, in that order.
+/// A file without a name that has as much space as the files.
+pub(super) struct Donor {
+    file: OwnedFd,
+    /// How bad its places are, in the unit of who ranked them.
+    pub rank: u64,
+}
+
+/// Where files would lie in the space of a donor, whose extents are `space`: for each, as
+/// they are moved, one behind the other.
+pub(super) fn in_space(wanted: &[Wanted], space: &[Extent]) -> Vec<Vec<Extent>> {
+    let mut at = 0;
+    let mut places = Vec::with_capacity(wanted.len());
+    for file in wanted {
+        let mut of_file = Vec::new();
+        for extent in &file.extents {
+            let end = at + extent.bytes;
+            let from = space.partition_point(|s| s.offset.saturating_add(s.bytes) <= at);
+            let pieces = space.get(from..).unwrap_or_default();
+            for piece in pieces.iter().take_while(|s| s.offset < end) {
+                let start = piece.offset.max(at);
+                let until = piece.offset.saturating_add(piece.bytes).min(end);
+                of_file.push(Extent {
+                    offset: extent.offset + (start - at),
+                    physical: piece.physical + (start - piece.offset),
+                    bytes: until.saturating_sub(start),
+                });
+            }
+            at = end;
+        }
+        places.push(of_file);
+    }
+    places
+}
+
+/// Puts the content of `wanted` one behind the other, in that order, where the donor lies.
 /// `tell` is given the number of the file that is moved.
-pub(super) fn apply(
-    root: &OwnedFd,
-    shown: &str,
-    wanted: &[Wanted],
-    tell: &dyn Fn(usize),
-) -> Result<Done, Error> {
+pub(super) fn apply(root: &OwnedFd, wanted: &[Wanted], donor: Donor, tell: &dyn Fn(usize)) -> Done {
     let block = rustix::param::page_size() as u64;
-    let total: u64 = wanted.iter().map(Wanted::bytes).sum();
-    let donor = donor(root, shown, total)?;
+    let donor = donor.file;
     let (mut skipped, mut moved) = (Vec::new(), Vec::new());
     let mut at = 0;
     for (number, file) in wanted.iter().enumerate() {
@@ -131,11 +159,11 @@ pub(super) fn apply(
             }
         }
     }
-    Ok(Done {
+    Done {
         skipped,
         donor,
         moved,
-    })
+    }
 }
 
 /// Exchanges all of a piece; the kernel may do it in several steps. How many blocks were
@@ -165,18 +193,23 @@ fn all_of(
     (done, Ok(()))
 }
 
-/// A file without a name, of `bytes` bytes in as few pieces as can be had.
-fn donor(root: &OwnedFd, shown: &str, bytes: u64) -> Result<OwnedFd, Error> {
+/// A file without a name, of `bytes` bytes where `rank` is the least that can be had.
+pub(super) fn donor(
+    root: &OwnedFd,
+    shown: &str,
+    bytes: u64,
+    rank: &dyn Fn(&[Extent]) -> u64,
+) -> Result<Donor, Error> {
     let cannot = |what: &'static str| Error::io::<Errno, _>(shown, what);
-    let mut best: Option<(u64, OwnedFd)> = None;
+    let mut best: Option<Donor> = None;
     // Those that are not taken are kept until the end, so that each try finds
     // another place.
     let mut others = Vec::new();
     for _ in 0..TRIES {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let donor = rustix::fs::openat(root, c".", flags, Mode::RUSR | Mode::WUSR)
+        let file = rustix::fs::openat(root, c".", flags, Mode::RUSR | Mode::WUSR)
             .map_err(cannot("no file without a name can be made there"))?;
-        match rustix::fs::fallocate(&donor, FallocateFlags::empty(), 0, bytes) {
+        match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes) {
             Ok(()) => {}
             Err(Errno::NOSPC | Errno::DQUOT) if best.is_some() => break,
             Err(e @ (Errno::NOSPC | Errno::DQUOT)) => {
@@ -185,22 +218,64 @@ fn donor(root: &OwnedFd, shown: &str, bytes: u64) -> Result<OwnedFd, Error> {
             }
             Err(e) => return Err(cannot("no space can be taken")(e)),
         }
-        rustix::fs::fsync(&donor).map_err(cannot("cannot be synced"))?;
-        let found = extents(&donor, 0, u64::MAX, usize::MAX);
+        rustix::fs::fsync(&file).map_err(cannot("cannot be synced"))?;
+        let found = extents(&file, 0, u64::MAX, usize::MAX);
         let found = found.map_err(Error::io(shown, "its free space cannot be looked at"))?;
-        let breaks = layout(&found).discontinuities;
+        let donor = Donor {
+            file,
+            rank: rank(&found),
+        };
         match &mut best {
-            Some((fewest, _)) if *fewest <= breaks => others.push(donor),
-            best => others.extend(best.replace((breaks, donor)).map(|b| b.1)),
+            Some(before) if before.rank <= donor.rank => others.push(donor),
+            best => others.extend(best.replace(donor)),
         }
         // Another try takes as much again; others need room meanwhile, too.
         let room = rustix::fs::fstatvfs(root).map(|fs| fs.f_bavail.saturating_mul(fs.f_frsize));
-        if breaks == 0 || room.is_ok_and(|room| room < bytes.saturating_mul(2)) {
+        if layout(&found).discontinuities == 0
+            || room.is_ok_and(|room| room < bytes.saturating_mul(2))
+        {
             break;
         }
     }
-    match best {
-        Some((_, donor)) => Ok(donor),
-        None => Err(Error::unusable(shown, "no space can be taken")),
+    best.ok_or_else(|| Error::unusable(shown, "no space can be taken"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Extent, Wanted, in_space};
+    use std::sync::Arc;
+
+    fn extent(offset: u64, physical: u64, bytes: u64) -> Extent {
+        Extent {
+            offset,
+            physical,
+            bytes,
+        }
+    }
+
+    fn file(extents: Vec<Extent>) -> Wanted {
+        let file = std::fs::File::open("/dev/null").map(std::os::fd::OwnedFd::from);
+        Wanted {
+            path: Vec::new(),
+            file: Arc::new(file.unwrap_or_else(|_| unreachable!("it is everywhere"))),
+            extents,
+        }
+    }
+
+    #[test]
+    fn files_lie_one_behind_the_other_in_the_space_of_the_donor() {
+        // The second file has a hole in front.
+        let wanted = [
+            file(vec![extent(0, 900, 30), extent(30, 500, 30)]),
+            file(vec![extent(1000, 100, 50)]),
+        ];
+        let space = [extent(0, 2000, 40), extent(40, 3000, 70)];
+        let found = in_space(&wanted, &space);
+        let first = [
+            extent(0, 2000, 30),
+            extent(30, 2030, 10),
+            extent(40, 3000, 20),
+        ];
+        assert_eq!(found, [first.to_vec(), vec![extent(1000, 3020, 50)]]);
     }
 }

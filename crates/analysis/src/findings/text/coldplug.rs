@@ -13,6 +13,15 @@ pub(in crate::findings) fn maker_why(command: impl Display) -> String {
     )
 }
 
+/// How mdev takes the place of udev.
+pub(in crate::findings) const MDEV: &str = " Or let mdev of BusyBox take the place of udev (`CONFIG_MDEV=y`; in Buildroot \
+     `BR2_ROOTFS_DEVICE_CREATION_DYNAMIC_MDEV=y`, in Yocto \
+     `VIRTUAL-RUNTIME_dev_manager = \"busybox-mdev\"`): delete the lines that start udevd, \
+     `udevadm trigger` and `udevadm settle`, and write `mdev -s` in their place, and `mdev -d` for \
+     devices that come later. Names and owners go into /etc/mdev.conf; its line \
+     `$MODALIAS=.* root:root 660 @modprobe \"$MODALIAS\"` loads modules. In the lab udev took 901 ms \
+     for 188 devices at 500 MIPS, and `mdev -s` 53 ms.";
+
 pub(in crate::findings) fn ran(name: impl Display, time: impl Display) -> String {
     format!("{name} ran for {time}")
 }

@@ -27,6 +27,7 @@ pub(super) mod relocations;
 pub(super) mod requests;
 pub(super) mod root;
 pub(super) mod scripts;
+pub(super) mod shells;
 pub(super) mod silent;
 pub(super) mod startup;
 pub(super) mod storage;

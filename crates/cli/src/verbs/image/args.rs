@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use inspect::requests::Unit;
 use rawimage::Compression;
 use std::path::PathBuf;
+use storage::Profile;
 
 #[derive(Debug, Args)]
 pub struct Image {
@@ -43,7 +44,8 @@ pub enum ImageVerb {
     #[command(
         after_help = "Example:\n  $ firstlight image relocate / --files order.txt\n  \
                       $ firstlight image relocate / --files order.txt --apply\n\n\
-                      Without --apply it only says what it would do. The list has one path in a line, from \
+                      Without --apply it only says what it would do. With it, the files move only if the \
+                      forecast says that they will be read sooner. The list has one path in a line, from \
                       the folder on. A file that is running, immutable or not there is left where it is."
     )]
     Relocate(Relocate),
@@ -57,7 +59,7 @@ pub enum ImageVerb {
                       $ (cd root && cpio -o -0 -H newc) < names > initrd.cpio\n\n  \
                       $ firstlight image order boot.list --for ext4 --image root.img -o ordered.img\n\n\
                       For ext4 the blocks that are read move, one behind the other; without -o it says \
-                      what would move."
+                      what would move. No image is written if the forecast says that it would be read later."
     )]
     Order(Order),
     /// Write an initramfs anew, packed in another way or not at all
@@ -162,9 +164,15 @@ pub struct Relocate {
     /// Files in the order in which they are read: one path per line
     #[arg(long, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub files: PathBuf,
-    /// Move the files; without it, only print the plan
+    /// Move the files if they will be read sooner; without it, only print the plan
     #[arg(long)]
     pub apply: bool,
+    /// Move the files even if the forecast says that they will not be read sooner
+    #[arg(long, requires = "apply")]
+    pub force: bool,
+    /// Storage for the forecast: a profile of the lab or of a file (FILE.toml#NAME) [default: hdd-laptop]
+    #[arg(long, value_name = "PROFILE", value_parser = super::forecast::profile)]
+    pub storage: Option<Profile>,
 }
 
 #[derive(Debug, Args)]
@@ -187,6 +195,12 @@ pub struct Order {
     /// Also move what the kernel reads around a fault: for programs that no prefetcher is ahead of
     #[arg(long, requires = "image")]
     pub read_around: bool,
+    /// Write the image even if the forecast says that it will not be read sooner
+    #[arg(long, requires = "image")]
+    pub force: bool,
+    /// Storage for the forecast: a profile of the lab or of a file (FILE.toml#NAME) [default: hdd-laptop]
+    #[arg(long, value_name = "PROFILE", requires = "image", value_parser = super::forecast::profile)]
+    pub storage: Option<Profile>,
     /// Write the access list for the new image to LIST
     #[arg(long, value_name = "LIST", requires = "image", value_hint = ValueHint::FilePath)]
     pub new_list: Option<PathBuf>,

@@ -2,6 +2,7 @@
 //! is read.
 
 use super::args::Order as Args;
+use super::forecast;
 use crate::beside;
 use crate::out::Out;
 use agent::access::{AccessList, KIND, encode};
@@ -11,19 +12,29 @@ use lab::layout;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
+use views::json::image::ForecastWay;
 use views::{json, terminal};
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     let Some(image) = &args.image else {
         bail!("--for ext4 needs --image IMAGE: the image that is laid out anew");
     };
-    let list = list(&args.list, image)?;
+    let (list, is_recorded) = list(&args.list, image)?;
     let unit = layout::Unit::new(args.read_around);
-    let done = match &args.out {
-        Some(to) => beside::write(to, |f| Ok(layout::order(image, &list, unit, (f, to))?))?,
-        None => layout::plan(image, &list, unit)?,
+    let done = layout::plan(image, &list, unit)?;
+    // Pages lie in their order for a prefetcher, which has a recording.
+    let decides = match is_recorded && !args.read_around {
+        true => ForecastWay::ReadAhead,
+        false => ForecastWay::OnDemand,
     };
-    if let Some(path) = &args.new_list {
+    let profile = forecast::profile_or_usual(args.storage.as_ref())?;
+    let foretold = forecast::of_image(&list, image, &done, &profile, decides)?;
+    let is_worth = foretold.is_sooner() || args.force;
+    let to = args.out.as_ref().filter(|_| is_worth);
+    if let Some(to) = to {
+        beside::write(to, |f| Ok(layout::order(image, &list, unit, (f, to))?))?;
+    }
+    if let Some(path) = args.new_list.as_ref().filter(|_| is_worth) {
         let bytes = encode(&done.list);
         beside::write(path, |f| Ok(f.write_all(&bytes)?))?;
     }
@@ -32,23 +43,24 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
             anstream::eprintln!("firstlight: inode {inode} stays where it is: {reason}");
         }
     }
-    let to = args.out.as_ref().map(|o| o.display().to_string());
+    let to = to.map(|o| o.display().to_string());
     let (to, found, inodes) = (to.as_deref(), &done.arrangement, &done.inodes);
     out.show(
-        || json::image::Order::arranged(to, found, inodes, done.missing),
-        |_| terminal::image::arranged(to, found, inodes, done.missing),
+        || json::image::Order::arranged(to, found, inodes, done.missing, foretold.clone()),
+        |_| terminal::image::arranged(to, found, inodes, done.missing, &foretold),
     )
 }
 
-/// The access list at `path`; of one path in a line, whole files in that order.
-fn list(path: &Path, image: &Path) -> Result<AccessList> {
+/// The access list at `path`, and whether it was recorded; of one path in a line, whole
+/// files in that order.
+fn list(path: &Path, image: &Path) -> Result<(AccessList, bool)> {
     let mut head = Vec::new();
     let shown = path.display();
     File::open(path)
         .and_then(|f| f.take(KIND.len() as u64).read_to_end(&mut head))
         .with_context(|| format!("{shown}: cannot be read"))?;
     if head == KIND.as_bytes() {
-        return Ok(layout::read_list(path)?);
+        return Ok((layout::read_list(path)?, true));
     }
-    Ok(layout::list_of_paths(image, &paths::list(path)?)?)
+    Ok((layout::list_of_paths(image, &paths::list(path)?)?, false))
 }

@@ -3,6 +3,7 @@
 pub mod args;
 mod arrange;
 mod create;
+mod forecast;
 mod info;
 mod map;
 mod mount;

@@ -163,8 +163,8 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// Room for `blocks` blocks, in as few runs as there can be; `None` if there is
-    /// not so much. Nothing is taken.
+    /// Room for `blocks` blocks, in as few runs as there can be, in their order; `None` if
+    /// there is not so much. Nothing is taken.
     pub(super) fn room(&self, blocks: u64) -> Option<Vec<Run>> {
         let mut runs: Vec<Run> = Vec::new();
         for block in u64::from(self.sb.first_data_block)..self.sb.blocks {
@@ -191,6 +191,8 @@ impl<'a> Space<'a> {
             }
             left -= take;
         }
+        // In their order on the disk: each way is the shortest, and leads forwards.
+        taken.sort_unstable();
         (left == 0).then_some(taken)
     }
 

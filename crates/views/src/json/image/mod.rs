@@ -3,6 +3,7 @@
 mod create;
 mod details;
 mod fit;
+mod forecast;
 mod info;
 mod kernel;
 mod map;
@@ -14,6 +15,7 @@ mod score;
 mod statistics;
 
 pub use create::Create;
+pub use forecast::{Change, Forecast, ForecastWay};
 pub use info::Info;
 pub use map::{Map, MapRows};
 pub use order::Order;

@@ -1,5 +1,6 @@
 //! `firstlight.image.order/1`.
 
+use super::forecast::Forecast;
 use crate::json::Document;
 use disk::ext::arrange::Arrangement;
 use disk::ext::renumber::Renumbered;
@@ -68,6 +69,9 @@ struct Arranged {
     /// File system feature that keeps inode numbers; null if there is none. Only for ext4.
     #[schemars(schema_with = "text_or_null")]
     inodes_kept_for: Option<&'static str>,
+    /// Forecast of reading what the list needs. No image is written unless the time that
+    /// decides gets shorter. Only for ext4.
+    forecast: Forecast,
 }
 
 /// A key that may be missing, and may be null.
@@ -98,6 +102,7 @@ impl<'a> Order<'a> {
         done: &Arrangement,
         inodes: &Renumbered,
         missing: u64,
+        forecast: Forecast,
     ) -> Self {
         let skipped = done.left.iter();
         let inode = |n: &u32| format!("inode {n}");
@@ -116,6 +121,7 @@ impl<'a> Order<'a> {
                 missing,
                 renumbered_inodes: inodes.numbers.len(),
                 inodes_kept_for: inodes.kept_for,
+                forecast,
             }),
         }
     }

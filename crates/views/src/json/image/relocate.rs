@@ -22,8 +22,16 @@ pub struct Relocate<'a> {
     bytes: u64,
     /// Layout before.
     before: Layout,
-    /// Layout after; null without `--apply`.
+    /// Layout after; null if nothing was moved.
     after: Option<Layout>,
+    /// Storage profile of the forecast.
+    #[schemars(length(min = 1))]
+    storage: &'a str,
+    /// Forecast of reading the files as they lay, in nanoseconds.
+    reading_before_ns: u64,
+    /// The same at the best new location that was found; null without `--apply`. Nothing is
+    /// moved unless it is shorter.
+    reading_after_ns: Option<u64>,
     /// Files that were not moved.
     skipped: Vec<Skipped>,
 }
@@ -52,9 +60,9 @@ impl Layout {
 }
 
 impl<'a> Relocate<'a> {
-    /// The document of the files below `root`.
+    /// The document of the files below `root`; the forecast is for `storage`.
     #[must_use]
-    pub fn of(root: &'a str, done: &Relocation) -> Self {
+    pub fn of(root: &'a str, done: &Relocation, storage: &'a str) -> Self {
         let skipped = done.skipped.iter();
         Self {
             schema: Self::SCHEMA,
@@ -64,6 +72,9 @@ impl<'a> Relocate<'a> {
             bytes: done.bytes,
             before: Layout::of(done.before),
             after: done.after.map(Layout::of),
+            storage,
+            reading_before_ns: done.reading_ns,
+            reading_after_ns: done.reading_then_ns,
             skipped: skipped.map(|s| Skipped::of(&s.path, &s.reason)).collect(),
         }
     }

@@ -1,17 +1,20 @@
 //! What `firstlight image order --for ext4` says.
 
+use crate::json::image::{Forecast, ForecastWay};
 use crate::words::{size, thousands};
 use disk::ext::arrange::Arrangement;
 use disk::ext::renumber::Renumbered;
+use record::Nanos;
 
 /// An ext4 image that was arranged in the order of a list, of which `missing` files are
-/// not in it; `out` is the new image.
+/// not in it; `out` is the new image, if one was written.
 #[must_use]
 pub fn arranged(
     out: Option<&str>,
     found: &Arrangement,
     inodes: &Renumbered,
     missing: u64,
+    forecast: &Forecast,
 ) -> String {
     let mut text = format!(
         "{} of {} files and directories, in the order of need: {} pieces now, {} then\n",
@@ -40,9 +43,41 @@ pub fn arranged(
             missing
         );
     }
-    text += &match out {
-        Some(path) => format!("{}: written\n", path),
-        None => "Nothing was written: name the new image with -o.\n".to_owned(),
+    let storage = &forecast.storage;
+    text += &format!(
+        "Forecast on {storage}, on demand: {} now, {} then\n",
+        time(forecast.on_demand.before_ns),
+        time(forecast.on_demand.after_ns)
+    );
+    if forecast.decides == ForecastWay::ReadAhead {
+        text += &format!(
+            "Forecast on {storage}, read ahead: {} now, {} then\n",
+            time(forecast.read_ahead.before_ns),
+            time(forecast.read_ahead.after_ns)
+        );
+    }
+    text += &match (out, forecast.is_sooner()) {
+        (Some(path), _) => format!("{path}: written\n"),
+        (None, true) => "Nothing was written: name the new image with -o.\n".to_owned(),
+        (None, false) => {
+            let way = match forecast.decides {
+                ForecastWay::OnDemand => "",
+                ForecastWay::ReadAhead => " by a prefetcher",
+            };
+            format!(
+                "Nothing was written: the new layout would not be read sooner{way}. --force writes \
+                 it all the same.\n"
+            )
+        }
     };
+    let on_demand = forecast.on_demand;
+    if forecast.decides == ForecastWay::ReadAhead && on_demand.after_ns > on_demand.before_ns {
+        text += "Without a prefetcher this layout is slower, because the kernel reads around each \
+                 page; --read-around keeps together what it reads.\n";
+    }
     text
+}
+
+fn time(ns: u64) -> Nanos {
+    Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
 }

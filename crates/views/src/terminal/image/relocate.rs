@@ -3,14 +3,15 @@
 use crate::terminal::Style;
 use crate::terminal::layout::{GOOD, PLAIN, Screen, WARN, clean, left, right};
 use crate::words::{size, thousands};
+use record::Nanos;
 use treat::relocate::{Layout, Relocation};
 
 /// So many skipped files are named on the screen.
 const ROWS: usize = 8;
 
-/// How the files of a list lie below `root`, before and after.
+/// How the files of a list lie below `root`, before and after; the forecast is for `storage`.
 #[must_use]
-pub fn relocate(root: &str, done: &Relocation, style: &Style) -> String {
+pub fn relocate(root: &str, done: &Relocation, storage: &str, style: &Style) -> String {
     let mut screen = Screen::new(style);
     let about = format!("{} files, {}", thousands(done.files), size(done.bytes));
     screen.heading(root, &about);
@@ -34,6 +35,12 @@ pub fn relocate(root: &str, done: &Relocation, style: &Style) -> String {
     if let Some(after) = &done.after {
         row("after", after);
     }
+    let then = done.reading_then_ns.map(time);
+    screen.line(&format!(
+        "  forecast on {storage}: {} to read them{}",
+        time(done.reading_ns),
+        then.map_or_else(String::new, |t| format!(", {t} at the best new location"))
+    ));
     for s in done.skipped.iter().take(ROWS) {
         let text = format!(
             "left where it was: {}: {}",
@@ -50,29 +57,31 @@ pub fn relocate(root: &str, done: &Relocation, style: &Style) -> String {
         screen.wrapped("  ", 2, WARN, &text);
     }
     screen.blank();
-    match done.after {
-        Some(after) if after.discontinuities < done.before.discontinuities => {
-            screen.wrapped(
-                "  ",
-                2,
-                GOOD,
-                "Every file has the content, owner, mode and times that it had.",
-            );
-        }
-        Some(_) => {
-            let text = "They lie no better than before: there is no free space in one piece that is \
-                        large enough.";
-            screen.wrapped("  ", 2, WARN, text);
-        }
-        None => {
-            let text = format!(
-                "The plan: {} in one piece of free space, and file by file the kernel exchanges \
-                 blocks with it, journalled; content, owner, mode and times stay. Nothing was \
-                 changed; --apply does it.",
+    let (ansi, text) = match (done.after, done.reading_then_ns) {
+        (Some(_), _) => (
+            GOOD,
+            "Every file has the content, owner, mode and times that it had.".to_owned(),
+        ),
+        (None, Some(_)) => (
+            WARN,
+            "Nothing was moved: in the free space that there is, the files would not be read \
+             sooner. --force moves them all the same."
+                .to_owned(),
+        ),
+        (None, None) => (
+            PLAIN,
+            format!(
+                "The plan: {} of free space, in as few pieces as possible; if the files will be read \
+                 sooner there, the kernel exchanges blocks with it file by file, journalled. \
+                 Content, owner, mode and times stay. Nothing was changed; --apply does it.",
                 size(done.bytes)
-            );
-            screen.wrapped("  ", 2, PLAIN, &text);
-        }
-    }
+            ),
+        ),
+    };
+    screen.wrapped("  ", 2, ansi, &text);
     screen.finish()
+}
+
+fn time(ns: u64) -> Nanos {
+    Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
 }
