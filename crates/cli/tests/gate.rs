@@ -101,6 +101,76 @@ fn few_base_boots_have_their_own_answers() {
     assert!(enough.contains("resolution"), "{enough}");
 }
 
+/// Each phase of captures may have a budget, beside a budget for first light. Limits are what
+/// `show` prints of the boot.
+#[test]
+fn phases_of_captures_have_budgets() {
+    let scratch = Scratch::new();
+    let one = common::workspace().join("corpus/captures/v1-debian.tar.zst");
+    let one = one.to_string_lossy().into_owned();
+    let boots = scratch.path("boots");
+    std::fs::create_dir_all(&boots).unwrap();
+    for copy in 0..2 {
+        std::fs::copy(&one, format!("{boots}/{copy}.tar.zst")).unwrap();
+    }
+    let phases = json(&["show", "--json", &one])["phases"].clone();
+    let ns = |value: &serde_json::Value| value.as_i64().unwrap();
+    let ms = |ns: i64| format!("{}.{:06}ms", ns / 1_000_000, ns % 1_000_000);
+    let phases: Vec<(String, i64)> = phases
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| {
+            let name = p["name"].as_str().unwrap().to_owned();
+            (name, ns(&p["end_ns"]) - ns(&p["start_ns"]))
+        })
+        .filter(|(_, took)| *took > 0)
+        .collect();
+    assert!(
+        phases.iter().any(|(name, _)| name == "userspace"),
+        "{phases:?}"
+    );
+    for input in [&one, &boots] {
+        for (name, took) in &phases {
+            let of = |limit: i64, code: i32| {
+                let budget = format!("{name}={}", ms(limit));
+                said(&["gate", "--against", input, "--budget", &budget], code)
+            };
+            assert!(of(*took, 0).starts_with("passed"), "{name}");
+            let over = of(took - 1, 1);
+            assert!(over.starts_with("over budget"), "{over}");
+        }
+    }
+    // Several at once: one that is exceeded decides, and each has its own verdict.
+    let [kernel, userspace] = ["kernel", "userspace"].map(|wanted| {
+        let found = phases.iter().find(|(name, _)| name == wanted);
+        found.unwrap_or_else(|| panic!("{wanted}: {phases:?}")).1
+    });
+    let kernel = format!("kernel={}", ms(kernel));
+    let short = format!("userspace={}", ms(userspace - 1));
+    let words = [
+        &["gate", "--against", &boots, "--json"][..],
+        &["--budget", "first-light=1h"],
+        &["--budget", &kernel, "--budget", &short],
+    ]
+    .concat();
+    let out = firstlight(&words);
+    assert_eq!(out.status.code(), Some(1), "{out:?}");
+    let document: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    valid(&document, "gate");
+    let budgets = document["budgets"].as_array().unwrap();
+    let verdicts: Vec<&str> = budgets
+        .iter()
+        .map(|b| b["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(verdicts, ["within", "within", "over"]);
+    assert_eq!(ns(&budgets[2]["median_ns"]), userspace);
+    assert_eq!(document["verdict"], "over_budget");
+    // A phase that the boots do not have is no phase that is fast enough.
+    let none = said(&["gate", "--against", &boots, "--budget", "firmwear=1h"], 2);
+    assert!(none.contains("firmwear"), "{none}");
+}
+
 /// A folder holds the captures of several boots; one of a run with several variants is
 /// none of one system.
 #[test]

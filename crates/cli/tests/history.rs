@@ -78,6 +78,14 @@ fn a_table_is_checked() {
     let screen = said(&["history", "check", &slow, "--of", "first_light_ms"], 1);
     assert!(screen.starts_with("slower  first_light_ms  +"), "{screen}");
     assert!(screen.contains("since c60"), "{screen}");
+    // Nothing can be noted in a table.
+    assert!(screen.contains("accept it: --allow SIZE"), "{screen}");
+    let noted = ["annotate", &slow, "--entry", "c60", "--accept", "wanted"];
+    let refused = said(&[&["history"][..], &noted].concat(), 2);
+    assert!(
+        refused.contains("only a store keeps annotations"),
+        "{refused}"
+    );
     // A gain is no regression, and neither is nothing.
     for (rows, at, step) in [(80, 60, -30.0), (80, 80, 0.0)] {
         let fine = scratch.file("fine.csv", table(rows, at, step).as_bytes());

@@ -18,6 +18,7 @@ pub fn run() -> Result<()> {
     let run = |args: &[&str]| step(&program.to_string_lossy(), args, &[]);
     run(&[HISTORIES])?;
     run(&["places", BESIDE])?;
+    run(&["lengths", BESIDE])?;
     run(&["online", BESIDE])?;
     let folder = root().join("target/bench/history");
     let series = folder.join("series");

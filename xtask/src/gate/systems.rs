@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 /// In how many things two systems differ.
 pub const DIFFERENCES: usize = 64;
@@ -109,6 +110,7 @@ impl Stage {
         let mut all = vec!["bisect", kind.word()];
         all.extend(args.iter().map(String::as_str));
         all.extend(["--out", &*trials, "--json"]);
+        let begun = Instant::now();
         let out = firstlight(&all)?;
         // Kernels and images that a search makes are large.
         fs::remove_dir_all(work.join("trials/made")).ok();
@@ -118,9 +120,11 @@ impl Stage {
             return Ok(());
         };
         eprintln!(
-            "    {name}: {} after {} boots, {:+.2} % in all",
+            "    {name}: {} {:?} after {} boots and {} s, {:+.2} % in all",
             found["verdict"],
+            culprits(&found),
             found["boots"],
+            begun.elapsed().as_secs(),
             part_of(&found)
         );
         self.judge(&name, as_planted(&found, kind, planted));
@@ -286,8 +290,8 @@ fn named(kind: Kind, planted: &Planted) -> String {
     }
 }
 
-/// Whether exactly the planted differences were found, in as few boots as promised.
-fn as_planted(found: &Value, kind: Kind, planted: &[Planted]) -> Result<()> {
+/// The names of the differences that were found, sorted.
+fn culprits(found: &Value) -> Vec<String> {
     let mut names: Vec<String> = found["culprits"]
         .as_array()
         .into_iter()
@@ -296,6 +300,12 @@ fn as_planted(found: &Value, kind: Kind, planted: &[Planted]) -> Result<()> {
         .map(|n| n.as_str().unwrap_or_default().to_owned())
         .collect();
     names.sort();
+    names
+}
+
+/// Whether exactly the planted differences were found, in as few boots as promised.
+fn as_planted(found: &Value, kind: Kind, planted: &[Planted]) -> Result<()> {
+    let names = culprits(found);
     let wanted: Vec<String> = planted.iter().map(|p| named(kind, p)).collect();
     if names != wanted {
         bail!("found {names:?}, planted {wanted:?}");

@@ -5,13 +5,16 @@
 //! again and again. The rates of false alarms and of steps found are measured in
 //! `tests/history.rs` and by `./x bench history`.
 
+mod chance;
 mod compared;
 mod groups;
 mod normal;
+mod null;
 mod points;
 mod series;
 mod shift;
 mod split;
+mod strength;
 
 pub use compared::Differing;
 pub use groups::Groups;
@@ -35,7 +38,7 @@ const MOST_ITEMS: usize = 1_000;
 const KEPT_ITEMS: usize = 20;
 
 /// The fewest entries of which anything can be said: two levels of the least length.
-pub const FEWEST: usize = 2 * split::LEAST;
+pub const FEWEST: usize = 2 * strength::LEAST;
 
 /// How many entries after a step the resolution is stated for.
 const SOON: usize = 10;
@@ -323,7 +326,7 @@ fn work(all: &[Series]) -> Option<&'static str> {
 fn beside(items: &[Series], judged: &[Series], phases: &[Series]) -> Vec<Series> {
     let is_column = |s: &&Series| matches!(s.kind, TimeKind::Column(_));
     let columns = judged.iter().chain(phases).filter(is_column);
-    let columns = columns.filter(|s| s.points.len() >= split::LEAST);
+    let columns = columns.filter(|s| s.points.len() >= strength::LEAST);
     items
         .iter()
         .chain(columns.take(MOST_ITEMS))
@@ -339,7 +342,9 @@ fn is_item(series: &Series) -> bool {
 /// these entries only.
 fn longest(items: Vec<Series>, from: usize, to: usize) -> Vec<Series> {
     let recent = items.iter().map(|s| s.within(from, to));
-    let mut recent: Vec<Series> = recent.filter(|s| s.points.len() >= split::LEAST).collect();
+    let mut recent: Vec<Series> = recent
+        .filter(|s| s.points.len() >= strength::LEAST)
+        .collect();
     recent.sort_by_cached_key(|s| {
         let longest = s.points.iter().map(|p| p.1).max();
         (std::cmp::Reverse(longest), s.kind, s.name.clone())
@@ -462,7 +467,7 @@ fn drifts(series: &Series) -> Vec<Drift> {
     let of_level = |level: &Level| {
         let points = series.within(level.from, level.to + 1).values();
         let quarter = points.len() / 4;
-        if quarter < split::LEAST || split::drift(&points) < DRIFTING {
+        if quarter < strength::LEAST || strength::drift(&points) < DRIFTING {
             return None;
         }
         let first = crate::effect::median(points.get(..quarter)?)?;

@@ -1,7 +1,9 @@
 //! All changes of level of a series.
 
-use super::split::{self, LEAST, Split};
+use super::split::{self, Split};
+use super::strength::{LEAST, Memory};
 use record::Nanos;
+use std::collections::BTreeMap;
 
 /// The part of the chance of a false alarm that goes to windows, and the least of them. A
 /// short stretch has shorter ones too: a regression that was reverted and came back is one
@@ -21,37 +23,33 @@ const ROUNDS: usize = 8;
 /// last is lost in a long series: where no split is found, windows are looked at. At the
 /// end each change is held against what lies between its neighbors.
 pub(super) fn change_points(values: &[Nanos], may_begin: &[bool], chance: f64) -> Vec<Split> {
+    let mut series = Searched {
+        values,
+        may_begin,
+        chance,
+        known: BTreeMap::new(),
+    };
     let mut open = vec![(0, values.len())];
     let mut places = Vec::new();
     while let Some((from, to)) = open.pop() {
-        if let Some(place) = first_split(values, may_begin, (from, to), chance) {
+        if let Some(place) = series.first_split((from, to)) {
             places.push(place);
             open.push((from, place.at));
             open.push((place.at, to));
         }
     }
     places.sort_unstable_by_key(|p| p.at);
-    settled(values, may_begin, places, chance)
+    series.settled(places)
 }
 
-fn within(values: &[Nanos], may_begin: &[bool], (from, to): (usize, usize)) -> Option<Split> {
-    let split = split::best(values.get(from..to)?, may_begin.get(from..to)?)?;
-    Some(moved(split, from))
-}
-
-/// The same, located by the values themselves.
-fn located(values: &[Nanos], may_begin: &[bool], (from, to): (usize, usize)) -> Option<Split> {
-    let (values, may_begin) = (values.get(from..to)?, may_begin.get(from..to)?);
-    let split = split::best(values, may_begin)?;
-    Some(moved(split.located(values, may_begin), from))
-}
-
-fn moved(split: Split, by: usize) -> Split {
-    Split {
-        at: split.at + by,
-        range: (split.range.0 + by, split.range.1 + by),
-        ..split
-    }
+/// A series in which changes are looked for.
+struct Searched<'a> {
+    values: &'a [Nanos],
+    may_begin: &'a [bool],
+    /// The chance of a false alarm.
+    chance: f64,
+    /// The most probable second level of stretches.
+    known: BTreeMap<(usize, usize), Option<Split>>,
 }
 
 /// Where a level may begin, and the stretch that says so.
@@ -61,44 +59,125 @@ struct Place {
     window: (usize, usize),
 }
 
-fn first_split(
-    values: &[Nanos],
-    may_begin: &[bool],
-    (from, to): (usize, usize),
-    chance: f64,
-) -> Option<Place> {
-    let windows = windows(from, to);
-    let (whole, each) = match windows.len() {
-        0 => (chance, 0.0),
-        n => (
-            chance * (1.0 - FOR_WINDOWS),
-            chance * FOR_WINDOWS / n as f64,
-        ),
-    };
-    let last = match to == values.len() {
-        true => apart(values.get(from..to)?),
-        false => 0,
-    };
-    // With and without them: each has its part of the chance.
-    let ends = [Some(to), Some(to - last).filter(|end| *end < to)];
-    let whole = whole / ends.iter().flatten().count() as f64;
-    for end in ends.into_iter().flatten() {
-        let found = within(values, may_begin, (from, end));
-        if let Some(split) = found.filter(|s| s.p <= whole) {
-            let window = match end == to {
-                true => (0, values.len()),
-                false => (0, end),
-            };
-            let at = split.at;
-            return Some(Place { at, window });
+impl Searched<'_> {
+    /// The most probable second level of a stretch.
+    fn within(&mut self, (from, to): (usize, usize)) -> Option<Split> {
+        if let Some(known) = self.known.get(&(from, to)) {
+            return *known;
         }
+        let found = self.best((from, to), self.chance, Memory::NONE);
+        self.known.insert((from, to), found);
+        found
     }
-    let found = windows
-        .into_iter()
-        .filter_map(|w| Some((w, within(values, may_begin, w)?)));
-    let (window, best) = found.min_by(|(_, a), (_, b)| a.p.total_cmp(&b.p))?;
-    let at = best.at;
-    (best.p <= each).then_some(Place { at, window })
+
+    fn best(&self, (from, to): (usize, usize), asked: f64, least: Memory) -> Option<Split> {
+        let (values, may_begin) = (self.values.get(from..to)?, self.may_begin.get(from..to)?);
+        Some(moved(split::best(values, may_begin, asked, least)?, from))
+    }
+
+    /// The same, located by the values themselves.
+    fn located(&mut self, (from, to): (usize, usize)) -> Option<Split> {
+        let split = self.within((from, to))?;
+        let (values, may_begin) = (self.values.get(from..to)?, self.may_begin.get(from..to)?);
+        let at = split.at.checked_sub(from)?;
+        Some(moved(
+            Split { at, ..split }.located(values, may_begin),
+            from,
+        ))
+    }
+
+    fn first_split(&mut self, (from, to): (usize, usize)) -> Option<Place> {
+        let windows = windows(from, to);
+        let chance = self.chance;
+        let (whole, each) = match windows.len() {
+            0 => (chance, 0.0),
+            n => (
+                chance * (1.0 - FOR_WINDOWS),
+                chance * FOR_WINDOWS / n as f64,
+            ),
+        };
+        let count = self.values.len();
+        let last = match to == count {
+            true => apart(self.values.get(from..to)?),
+            false => 0,
+        };
+        // With and without them: each has its part of the chance.
+        let ends = [Some(to), Some(to - last).filter(|end| *end < to)];
+        let whole = whole / ends.iter().flatten().count() as f64;
+        for end in ends.into_iter().flatten() {
+            let found = self.within((from, end));
+            if let Some(split) = found.filter(|s| s.p <= whole) {
+                let window = match end == to {
+                    true => (0, count),
+                    false => (0, end),
+                };
+                let at = split.at;
+                return Some(Place { at, window });
+            }
+        }
+        // A window has too few points to tell its memory.
+        let whole = self.within((from, to));
+        let least = whole.map_or(Memory::NONE, |split| split.memory.sure(to - from));
+        let found = windows
+            .into_iter()
+            .filter_map(|w| Some((w, self.best(w, each, least)?)));
+        let (window, best) = found.min_by(|(_, a), (_, b)| a.p.total_cmp(&b.p))?;
+        let at = best.at;
+        (best.p <= each).then_some(Place { at, window })
+    }
+
+    /// Each change between its neighbors, without those that are none there. One that only a
+    /// window showed is held against that window: what lies around may be other levels.
+    fn settled(&mut self, mut places: Vec<Place>) -> Vec<Split> {
+        let (count, chance) = (self.values.len(), self.chance);
+        let mut found: Vec<(Split, (usize, usize))> = Vec::new();
+        for _ in 0..ROUNDS {
+            let between = |i: usize| {
+                let from = i.checked_sub(1).and_then(|i| places.get(i)).map(|p| p.at);
+                let to = places.get(i + 1).map(|p| p.at);
+                let own = places.get(i).map_or((0, count), |p| p.window);
+                let from = from.unwrap_or(0).max(own.0);
+                (from, to.unwrap_or(count).min(own.1).max(from))
+            };
+            found = (0..places.len())
+                .filter_map(|i| {
+                    let window = places.get(i)?.window;
+                    Some((self.located(between(i))?, window))
+                })
+                .collect();
+            let weakest = found.iter().enumerate();
+            let weakest = weakest.max_by(|(_, a), (_, b)| a.0.p.total_cmp(&b.0.p));
+            let dropped = match weakest {
+                Some((i, (split, _))) if split.p > chance => Some(i),
+                _ => None,
+            };
+            if let Some(i) = dropped {
+                found.remove(i);
+            }
+            let next = found.iter().map(|(split, window)| Place {
+                at: split.at,
+                window: *window,
+            });
+            let mut next: Vec<Place> = next.collect();
+            next.dedup_by(|b, a| b.at < a.at + LEAST);
+            if dropped.is_none() && next == places {
+                break;
+            }
+            places = next;
+        }
+        let mut found: Vec<Split> = found.into_iter().map(|(split, _)| split).collect();
+        found.dedup_by(|b, a| b.at < a.at + LEAST);
+        found.retain(|s| s.p <= chance);
+        found
+    }
+}
+
+fn moved(split: Split, by: usize) -> Split {
+    Split {
+        at: split.at + by,
+        range: (split.range.0 + by, split.range.1 + by),
+        ..split
+    }
 }
 
 /// How many of the last `values`, fewer than a level has, are all above or all below the others.
@@ -131,53 +210,4 @@ fn windows(from: usize, to: usize) -> Vec<(usize, usize)> {
         length /= 2;
     }
     all
-}
-
-/// Each change between its neighbors, without those that are none there. One that only a
-/// window showed is held against that window: what lies around may be other levels.
-fn settled(
-    values: &[Nanos],
-    may_begin: &[bool],
-    mut places: Vec<Place>,
-    chance: f64,
-) -> Vec<Split> {
-    let mut found: Vec<(Split, (usize, usize))> = Vec::new();
-    for _ in 0..ROUNDS {
-        let between = |i: usize| {
-            let from = i.checked_sub(1).and_then(|i| places.get(i)).map(|p| p.at);
-            let to = places.get(i + 1).map(|p| p.at);
-            let own = places.get(i).map_or((0, values.len()), |p| p.window);
-            let from = from.unwrap_or(0).max(own.0);
-            (from, to.unwrap_or(values.len()).min(own.1).max(from))
-        };
-        found = (0..places.len())
-            .filter_map(|i| {
-                let window = places.get(i)?.window;
-                Some((located(values, may_begin, between(i))?, window))
-            })
-            .collect();
-        let weakest = found.iter().enumerate();
-        let weakest = weakest.max_by(|(_, a), (_, b)| a.0.p.total_cmp(&b.0.p));
-        let dropped = match weakest {
-            Some((i, (split, _))) if split.p > chance => Some(i),
-            _ => None,
-        };
-        if let Some(i) = dropped {
-            found.remove(i);
-        }
-        let next = found.iter().map(|(split, window)| Place {
-            at: split.at,
-            window: *window,
-        });
-        let mut next: Vec<Place> = next.collect();
-        next.dedup_by(|b, a| b.at < a.at + LEAST);
-        if dropped.is_none() && next == places {
-            break;
-        }
-        places = next;
-    }
-    let mut found: Vec<Split> = found.into_iter().map(|(split, _)| split).collect();
-    found.dedup_by(|b, a| b.at < a.at + LEAST);
-    found.retain(|s| s.p <= chance);
-    found
 }

@@ -22,18 +22,29 @@ pub enum Scatter {
     Drift,
     /// Normally, and each boot has three tenths of the deviation of the one before.
     Memory,
+    /// Normally around a level that rises or falls by half a deviation over 200 boots.
+    HalfDrift,
+    /// The same by two deviations.
+    SteepDrift,
+    /// The same by four deviations.
+    SteepestDrift,
 }
 
 impl Scatter {
-    pub const ALL: [Self; 7] = [
+    /// Those of the rates that are promised.
+    pub const ALL: [Self; 8] = [
         Self::Normal,
         Self::Upwards,
         Self::Outliers,
         Self::TwoGroups,
         Self::SlowDrift,
+        Self::HalfDrift,
         Self::Drift,
         Self::Memory,
     ];
+
+    /// Drifts that are steeper.
+    pub const STEEP: [Self; 2] = [Self::SteepDrift, Self::SteepestDrift];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,13 +55,18 @@ impl Scatter {
             Self::SlowDrift => "slow drift",
             Self::Drift => "drift",
             Self::Memory => "memory",
+            Self::HalfDrift => "half drift",
+            Self::SteepDrift => "steep drift",
+            Self::SteepestDrift => "steepest drift",
         }
     }
 
     /// The standard deviation of a boot around its level, in units.
     pub fn deviation(self) -> f64 {
         match self {
-            Self::Normal | Self::SlowDrift | Self::Drift | Self::Upwards => 1.0,
+            Self::Normal | Self::Upwards => 1.0,
+            Self::SlowDrift | Self::HalfDrift | Self::Drift => 1.0,
+            Self::SteepDrift | Self::SteepestDrift => 1.0,
             // 1 + 0.05 * (81 + 12) - (0.05 * 9)^2.
             Self::Outliers => 2.334,
             // 1 + 16 * 0.3 * 0.7.
@@ -79,7 +95,10 @@ impl Scatter {
                 Self::TwoGroups if number() < 0.3 => normal + 4.0,
                 Self::TwoGroups => normal,
                 Self::SlowDrift => normal + slope * i as f64 / 800.0,
+                Self::HalfDrift => normal + slope * i as f64 / 400.0,
                 Self::Drift => normal + slope * i as f64 / 200.0,
+                Self::SteepDrift => normal + slope * i as f64 / 100.0,
+                Self::SteepestDrift => normal + slope * i as f64 / 50.0,
                 Self::Memory => normal + 0.3 * before,
             };
             before = unit;
@@ -110,13 +129,12 @@ pub fn found(values: &[Nanos]) -> Vec<usize> {
     answer(values).changes.iter().map(|c| c.index).collect()
 }
 
-/// Of `histories` without a step, in how many something is found.
+/// Of the histories of `seeds` without a step, in how many something is found.
 pub fn false_alarms(scatter: Scatter, seeds: Range<u64>, count: usize) -> usize {
-    let alarms = seeds.filter(|seed| {
-        let series = scatter.series(count, count, 0.0, *seed);
+    how_many(seeds, |seed| {
+        let series = scatter.series(count, count, 0.0, seed);
         !found(&series).is_empty()
-    });
-    alarms.count()
+    })
 }
 
 /// Of the histories of `seeds` with a step up of `step` deviations at `at`, in how many it is found, no
@@ -128,9 +146,24 @@ pub fn steps_found(
     step: f64,
     after: usize,
 ) -> usize {
-    let hits = seeds.filter(|seed| {
+    how_many(seeds, |seed| {
         let series = scatter.series(at + after, at, step, seed + 1_000_000);
         found(&series).iter().any(|f| f.abs_diff(at) <= 10)
-    });
-    hits.count()
+    })
+}
+
+/// For how many of `seeds` it is so, on all processors.
+pub fn how_many(seeds: Range<u64>, is_so: impl Fn(u64) -> bool + Sync) -> usize {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let part = |first: u64| seeds.clone().skip(first as usize).step_by(threads);
+    std::thread::scope(|scope| {
+        let is_so = &is_so;
+        let all = (0..threads as u64).map(|first| {
+            let seeds = part(first);
+            scope.spawn(move || seeds.filter(|seed| is_so(*seed)).count())
+        });
+        let all: Vec<_> = all.collect();
+        let counts = all.into_iter().map(|thread| thread.join().unwrap_or(0));
+        counts.sum()
+    })
 }

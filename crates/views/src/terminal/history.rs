@@ -92,10 +92,17 @@ fn verdict(screen: &mut Screen, h: &History, input: &str) {
         (HistoryVerdict::Regressed(at), _) => {
             if let Some(c) = h.changes.get(*at) {
                 sure(screen, h, c, input);
-                let text = format!(
-                    "accept it: firstlight history annotate {input} --entry {} --accept REASON",
-                    c.label
-                );
+                let text = match is_table(input) {
+                    true => {
+                        "accept it: --allow SIZE; a store (firstlight history add) keeps reasons, \
+                             a table does not"
+                            .to_owned()
+                    }
+                    false => format!(
+                        "accept it: firstlight history annotate {input} --entry {} --accept REASON",
+                        c.label
+                    ),
+                };
                 screen.wrapped("", INDENT, DIM, &text);
             }
         }
@@ -144,6 +151,11 @@ fn sure(screen: &mut Screen, h: &History, c: &HistoryChange, input: &str) {
     screen.wrapped("", INDENT, DIM, &text);
 }
 
+/// Whether the input of this name is a table: nothing can be added to it.
+fn is_table(input: &str) -> bool {
+    input.ends_with(".csv") || input.ends_with(".tsv") || input == "-"
+}
+
 /// What to do next with a history that is too short.
 fn next(screen: &mut Screen, h: &History, input: &str) {
     let judged = h.resolution.iter().max_by_key(|r| r.entries);
@@ -152,8 +164,7 @@ fn next(screen: &mut Screen, h: &History, input: &str) {
         return;
     }
     let more = FEWEST - entries;
-    let is_table = input.ends_with(".csv") || input.ends_with(".tsv") || input == "-";
-    let text = match (is_table, entries) {
+    let text = match (is_table(input), entries) {
         (true, _) => format!("add {more} more rows, one for each commit or boot"),
         (false, 0) => {
             format!("add the first boot: firstlight history add {input} BOOT --commit ID")

@@ -71,6 +71,12 @@ fn show(args: &HistoryShow, out: &mut Out) -> Result<()> {
 }
 
 fn annotate(args: &HistoryAnnotate, out: &mut Out) -> Result<()> {
+    if args.store.is_file() {
+        bail!(
+            "{}: is a file, and only a store keeps annotations; `firstlight history add` makes one",
+            args.store.display()
+        );
+    }
     let store = input::history::store::read(&args.store)?;
     let is_there = store.entries.iter().any(|e| e.label() == args.entry);
     if !is_there {
