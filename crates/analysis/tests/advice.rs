@@ -96,7 +96,7 @@ const PLANTED: [Planted; 51] = [
         "x\nsay 2s 6 raid6: sse2x1 gen() 1000 MB/s\nsay 2.4s 6 raid6: avx2x4 gen() 9000 MB/s",
         "raid-benchmarks",
         Some("config=CONFIG_RAID6_PQ_BENCHMARK=n"),
-        (300, 400),
+        (400, 400),
     ),
     (
         "x\nsay 1s 6 Trying to unpack rootfs image as initramfs...\n\
@@ -263,7 +263,7 @@ const PLANTED: [Planted; 51] = [
         "x\nmark 4.1s generators-start -\nmark 4.9s generators-finish -",
         "generators",
         None,
-        (400, 500),
+        (800, 800),
     ),
     (
         "x\nmark 4.1s systemd-started -\n\

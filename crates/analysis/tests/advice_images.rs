@@ -385,3 +385,33 @@ fn many_start_scripts_are_counted() {
     assert_eq!([saving.0, saving.1].map(|n| n.0 / 1_000_000), [0, 125]);
     assert!(f.evidence.iter().any(|e| e.text.contains("S11x")), "{f:?}");
 }
+
+/// What takes less than such bytes usually do is copied by every packing alike.
+#[test]
+fn long_runs_of_bytes_unpack_alike_in_any_packing() {
+    let text = "clock v virtual\nmark 0s kernel-start kernel\nmark 4s userspace-start userspace\n\
+        mark 10s startup-finished -\nsay 1s 6 Trying to unpack rootfs image as initramfs...\n\
+        say 2s 6 Freeing initrd memory: 9000K\n";
+    let expected = |unpacked| {
+        let what = ImageKind::Initramfs {
+            compression: "gzip".to_owned(),
+            packed: 9_000_000,
+            unpacked,
+            entries: 9,
+        };
+        let system = SystemFacts {
+            images: vec![ImageFact {
+                place: place(),
+                what,
+            }],
+            ..SystemFacts::default()
+        };
+        let all = advised(text, &system).findings;
+        let f = all.into_iter().find(|f| f.id == "initramfs-unpacking");
+        f.unwrap().expected.0 / 1_000_000
+    };
+    // gzip takes 28 instructions a byte with the writing, lz4 8.
+    assert_eq!(expected(30_000_000), 710);
+    // 56 million bytes usually take 1.568 s.
+    assert_eq!(expected(56_000_000), 450);
+}

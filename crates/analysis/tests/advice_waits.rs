@@ -338,6 +338,69 @@ fn benchmarks_are_as_long_as_the_silences_before_their_results() {
     let f = one(&text, "raid-benchmarks");
     // 1 s before the first line is not its own: the others took 0.1 s.
     assert_eq!(ms(f.saving.unwrap().1), 300);
+    // The chosen routine is measured once more.
+    let again = text
+        + "\nsay 3.3s 6 raid6: using algorithm a gen() 1 MB/s\n\
+        say 3.4s 6 raid6: .... xor() 1 MB/s, rmw enabled";
+    let f = one(&again, "raid-benchmarks");
+    assert_eq!(ms(f.expected), 400);
+}
+
+/// One word skips the tests of all ciphers, also those that the first certificate begins.
+#[test]
+fn silences_of_tests_are_one_finding() {
+    let text = format!(
+        "source dmesg.txt kernel-log
+        clock printk printk
+        say 990ms 6 Linux version 6.1.0
+        say 1s 6 evm: HMAC attrs: 0x1
+        say 2s 6 input: gpio-keys
+        say 2.1s 6 Loading compiled-in X.509 certificates
+        say 2.5s 6 Loaded X.509 cert 'key'
+        {SHORT}"
+    );
+    let all = found(&text);
+    let all: Vec<_> = all.iter().filter(|f| f.id == "kernel-silence").collect();
+    assert_eq!(all.len(), 1);
+    assert_eq!(ms(all[0].saving.unwrap().1), 1_400);
+    assert_eq!(ms(all[0].expected), 1_344);
+    assert_eq!(
+        all[0].treatment.as_deref(),
+        Some("cmdline+=cryptomgr.notests")
+    );
+    assert!(all[0].why.contains("Another 400.0 ms"), "{}", all[0].why);
+    let skipped = text.replace(
+        "say 990ms",
+        "fact kernel.cmdline cryptomgr.notests\nsay 990ms",
+    );
+    let all = found(&skipped);
+    assert_eq!(all.iter().filter(|f| f.id == "kernel-silence").count(), 2);
+}
+
+/// On one processor a call that sleeps while the initramfs is unpacked beside it is as long
+/// as that takes.
+#[test]
+fn an_initcall_that_the_unpacking_ends_in_is_not_long_by_itself() {
+    let text = |end: &str| {
+        format!(
+            "{SHORT}say 100ms 6 Trying to unpack rootfs image as initramfs...
+            span initcall 200ms {end} physmap_init outcome=0
+            say 700ms 6 Freeing initrd memory: 1492K\n"
+        )
+    };
+    let of = |text: &str| {
+        let all = found(text);
+        let f = all.into_iter().find(|f| f.id == "long-initcalls");
+        f.map(|f| ms(f.saving.unwrap().1))
+    };
+    assert_eq!(of(&text("730ms")), None);
+    assert_eq!(of(&text("900ms")), Some(200));
+    assert_eq!(of(&text("600ms")), Some(400));
+    let cores = format!(
+        "{}say 1ms 6 smp: Brought up 1 node, 4 CPUs\n",
+        text("730ms")
+    );
+    assert_eq!(of(&cores), Some(530));
 }
 
 /// `dmesg | grep initcall | sort` is what people post.

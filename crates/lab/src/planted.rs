@@ -7,10 +7,11 @@
 use crate::artifacts::Cache;
 use crate::classics::{self, Classic, Method};
 use crate::error::{LabError, io_error};
-use crate::experiment::{BASELINE, Experiment, Platform, Root};
+use crate::experiment::{BASELINE, Experiment, Loader, Platform, Root};
 use crate::run::Hosts;
 use crate::workload::{Board, Workload};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -72,6 +73,8 @@ enum Beside {
     Root,
     /// The image of an experiment's root.
     RootImage,
+    /// The variables that an experiment gives its boot loader, as U-Boot keeps them.
+    Environment,
     /// An image of the workload.
     Image(String),
 }
@@ -84,6 +87,7 @@ impl Beside {
             "script" => Self::Script,
             "root" => Self::Root,
             "root-image" => Self::RootImage,
+            "environment" => Self::Environment,
             _ => Self::Image(text.strip_prefix("image:")?.to_owned()),
         })
     }
@@ -195,8 +199,8 @@ impl Planted {
         let beside = file.beside.iter().map(|b| {
             Beside::parse(b).ok_or_else(|| {
                 let why = format!(
-                    "expected `kernel`, `initramfs`, `script`, `root`, `root-image` or `image:NAME` \
-                     in `beside`, found `{b}`"
+                    "expected `kernel`, `initramfs`, `script`, `root`, `root-image`, `environment` \
+                     or `image:NAME` in `beside`, found `{b}`"
                 );
                 wrong(1, why)
             })
@@ -330,18 +334,12 @@ impl Planted {
         let workload = match (&self.classic.method, self.workload(&self.planted)) {
             (_, Some(workload)) => workload,
             (Method::Experiment(experiment), _) => {
-                let of = |b| beside_experiment(b, experiment, &cache, run, say);
+                let of = |b| beside_experiment(b, experiment, &cache, (folder, run), say);
                 return self.beside.iter().map(of).collect();
             }
             _ => return Ok(Vec::new()),
         };
-        let write = |name: &str, bytes: &[u8]| {
-            let path = folder.join(name);
-            let parent = path.parent().unwrap_or(folder);
-            fs::create_dir_all(parent).map_err(io_error(parent, "cannot be created"))?;
-            fs::write(&path, bytes).map_err(io_error(&path, "cannot be written"))?;
-            Ok::<PathBuf, LabError>(path)
-        };
+        let write = |name: &str, bytes: &[u8]| written(folder, name, bytes);
         let mut paths = Vec::new();
         for beside in &self.beside {
             paths.push(match beside {
@@ -352,7 +350,9 @@ impl Planted {
                     folder.join("root")
                 }
                 Beside::Image(name) => write(name, &workload.image(name, &cache, say)?)?,
-                Beside::Root | Beside::RootImage => return Err(no_root(&self.id)),
+                Beside::Root | Beside::RootImage | Beside::Environment => {
+                    return Err(no_root(&self.id));
+                }
             });
         }
         Ok(paths)
@@ -364,7 +364,7 @@ fn no_root(id: &str) -> LabError {
         name: format!("{id}.toml"),
         line: 1,
         why: "the file in `beside` does not exist; `root` and `root-image` need an experiment \
-            with a `tree`, the others a workload"
+            with a `tree`, `environment` one with a loader's `environment`, the others a workload"
             .to_owned(),
     }
 }
@@ -395,15 +395,56 @@ fn other_root(
     Ok(experiment)
 }
 
-/// A file beside a boot of `experiment`, which was booted in `run`.
+/// Writes a file below `folder`.
+fn written(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, LabError> {
+    let path = folder.join(name);
+    let parent = path.parent().unwrap_or(folder);
+    fs::create_dir_all(parent).map_err(io_error(parent, "cannot be created"))?;
+    fs::write(&path, bytes).map_err(io_error(&path, "cannot be written"))?;
+    Ok(path)
+}
+
+/// The bytes of an environment with one copy, as U-Boot keeps it: a CRC-32, and variables
+/// that end with a zero each (`env_t` in `include/env_internal.h`).
+fn environment(variables: &BTreeMap<String, String>) -> Vec<u8> {
+    const BYTES: usize = 16 << 10;
+    const CHECKSUM: usize = 4;
+    let entries = variables
+        .iter()
+        .map(|(name, value)| format!("{name}={value}\0"));
+    let mut data = entries.collect::<String>().into_bytes();
+    let length = (data.len() + 1).max(BYTES - CHECKSUM);
+    data.resize(length, 0);
+    let mut bytes = crc32fast::hash(&data).to_le_bytes().to_vec();
+    bytes.append(&mut data);
+    bytes
+}
+
+/// The variables that an experiment gives its boot loader.
+fn variables(platform: &Platform) -> Option<&BTreeMap<String, String>> {
+    match platform {
+        Platform::Arm9 { nand } => nand.as_ref(),
+        Platform::ArmVirt {
+            loader: Loader::UBoot { environment, .. },
+            ..
+        } => Some(environment),
+        _ => None,
+    }
+}
+
+/// A file beside a boot of `experiment`, which was booted in `run`; one that is made goes to
+/// `folder`.
 fn beside_experiment(
     beside: &Beside,
     experiment: &Experiment,
     cache: &Cache,
-    run: &Path,
+    (folder, run): (&Path, &Path),
     say: &mut dyn FnMut(String),
 ) -> Result<PathBuf, LabError> {
     let base = &experiment.base;
+    if let (Beside::Environment, Some(variables)) = (beside, variables(&base.platform)) {
+        return written(folder, "environment", &environment(variables));
+    }
     match (beside, &base.root) {
         (Beside::RootImage, Root::Image(path)) => Ok(path.clone()),
         (Beside::Initramfs, _) => Ok(run.join("run/initramfs.cpio")),
@@ -462,6 +503,16 @@ mod tests {
             assert!(!planted.is_applied(other, "short"), "{other}");
         }
         assert!(!planted.is_applied("cmdline-=rootdelay=2", "planted"));
+    }
+
+    #[test]
+    fn an_environment_is_one_that_u_boot_reads() {
+        let of = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let variables = [of("bootcmd", "bootm"), of("bootdelay", "2")];
+        let bytes = super::environment(&variables.into_iter().collect());
+        assert_eq!(bytes.len(), 16 << 10);
+        assert!(bytes[4..].starts_with(b"bootcmd=bootm\0bootdelay=2\0\0"));
+        assert_eq!(bytes[..4], crc32fast::hash(&bytes[4..]).to_le_bytes());
     }
 
     const OTHER_ROOT: &str = "firstlight_planted = 1\ncause = \"x\"\nplanted = \"plain\"\n\

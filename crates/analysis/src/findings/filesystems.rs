@@ -35,6 +35,9 @@ fn evidence(image: &ImageFact, text: String) -> Evidence {
     }
 }
 
+/// A block of such a list, in bytes.
+const MAP_BLOCK: u64 = 4 << 10;
+
 /// Files whose blocks are listed one by one.
 pub(super) fn indirect(view: &View<'_>) -> Vec<Found> {
     let found = filesystems(view).filter_map(|(image, f)| {
@@ -45,18 +48,23 @@ pub(super) fn indirect(view: &View<'_>) -> Vec<Found> {
         let share = (u128::from(bytes) * 1_000 / u128::from(f.used.max(1))).min(1_000);
         let of_read = u128::from(blocks) * share / 1_000;
         let of_read = u64::try_from(of_read).unwrap_or(u64::MAX);
+        // Whoever reads waits for such a block alone, and its bytes come behind a command of
+        // its own; the data on both sides of it need one command more.
+        let each = Nanos(costs.command.0.saturating_mul(2)) + transfer(MAP_BLOCK, costs.rate);
         let text = text::map_blocks(&f.filesystem, blocks);
-        let why = text::indirect_why(blocks, costs.command, read.place(), share);
+        let why = text::indirect_why(blocks, each, read.place(), share);
         Some(
             Found::new()
                 .title(text::INDIRECT)
                 .why(why)
                 .evidence([evidence(image, text)])
                 .treatment("ext=extents")
+                // What was read ahead beside the data stops at each of them, too: how long is
+                // not known.
                 .saving(
                     Nanos::ZERO,
-                    times(of_read, costs.command.0),
-                    times(blocks, costs.command.0),
+                    times(of_read, each.0),
+                    times(blocks, each.0.saturating_mul(2)),
                 )
                 .scope(Scope::Unknown),
         )

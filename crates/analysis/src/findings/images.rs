@@ -270,7 +270,8 @@ pub(super) fn environment(view: &View<'_>, wanted: &[&str]) -> Vec<Found> {
             let (low, expected, high) = match (p.name.as_str(), p.saves_ns) {
                 (_, Some(ns)) => {
                     let ns = Nanos(i64::try_from(ns).unwrap_or(i64::MAX));
-                    (Nanos(ns.0 / 2), ns, ns)
+                    // A second that is counted in steps of 1 ms is a little longer.
+                    (Nanos(ns.0 / 2), ns, ns + Nanos(ns.0 / 100))
                 }
                 ("bootdelay", None) => (Nanos::ZERO, Nanos(2_000_000_000), Nanos(5_000_000_000)),
                 ("silent", None) => (Nanos::ZERO, Nanos::from_millis(80), Nanos::from_millis(300)),
@@ -371,7 +372,9 @@ pub(super) fn ubi_static(view: &View<'_>) -> Vec<Found> {
                     text: text::static_bytes(bytes),
                     place: image.place.clone(),
                 }])
-                .parts(time, 20, 90, 150),
+                // All of the check goes. Chip and processor are assumed, and software that
+                // corrects errors may take as long as the chip.
+                .parts(time, 20, 100, 200),
         )
     });
     found.collect()

@@ -6,7 +6,7 @@ use super::packing::Packing;
 use super::text::in_place as text;
 use super::view::{View, transfer};
 use crate::system::ImageKind;
-use record::{Nanos, mark};
+use record::{Nanos, Phase, mark};
 
 /// How kernels say that they drive NOR flash, which the processor reads like memory:
 /// `physmap`'s own word, and the two sets of commands (`drivers/mtd/chips/cfi_probe.c`).
@@ -18,8 +18,23 @@ pub(super) const NOR: [&str; 3] = [
 
 /// Of so much of its programs in hundredths a boot touches the pages: a static BusyBox on
 /// `arm9` 36 up to its first script (`lab classics root-filesystems`), 67 with an inittab
-/// and an application (`experiments/arm9`).
+/// and an application (`experiments/arm9`); and what lies between them, where the boot does
+/// not show which it is.
+const TOUCHED_AT_FIRST: i64 = 36;
+const TOUCHED_BY_APPLICATION: i64 = 67;
 const TOUCHED: i64 = 50;
+
+/// A first program that is there sooner starts no other.
+const ALONE: Nanos = Nanos::from_millis(10);
+
+fn touched(view: &View<'_>) -> i64 {
+    let userspace = view.length(Phase::Userspace);
+    match (&view.phases.first_light, userspace > ALONE) {
+        (None, _) => TOUCHED,
+        (Some(_), true) => TOUCHED_BY_APPLICATION,
+        (Some(_), false) => TOUCHED_AT_FIRST,
+    }
+}
 
 /// Programs in packed pages of a filesystem in NOR flash.
 pub(super) fn packed(view: &View<'_>) -> Option<Found> {
@@ -53,7 +68,7 @@ pub(super) fn packed(view: &View<'_>) -> Option<Found> {
                     place: image.place.clone(),
                 },
             ])
-            .parts(time, 20, TOUCHED, 100)
+            .parts(time, 20, touched(view), 100)
             .at_most((end - from).max(Nanos::ZERO))
             .at_speed(speed),
     )

@@ -6,7 +6,7 @@ use super::modules::loaded;
 use super::packing::Packing;
 use super::probes::count;
 use super::text::initramfs as text;
-use super::view::{Line, View};
+use super::view::{Line, View, transfer};
 use crate::system::{ImageFact, ImageKind};
 use crate::unpacking::{BEGINS, CALL, ENDS};
 use record::{Nanos, Origin};
@@ -38,7 +38,7 @@ pub(super) fn same_time(unpacking: Nanos) -> String {
 /// The unpacking of the initramfs, as the kernel's log shows it.
 pub(super) fn unpacking(view: &View<'_>) -> Option<Found> {
     let (time, begin, end) = unpacked(view)?;
-    let (to, part) = faster_packing(view);
+    let (to, part) = faster_packing(view, time);
     let packed = end.and_then(|e| e.number("Freeing initrd memory: "));
     let size = packed.map_or_else(String::new, text::size);
     // What nobody loads has a finding of its own.
@@ -89,20 +89,36 @@ fn crawl(packed: u64, time: Nanos) -> Option<u64> {
 const WRITING: u64 = 3;
 
 /// The packing that unpacks soonest on this processor, and how much less it takes
-/// than the present one, in percent. What is not known is taken for gzip.
-fn faster_packing(view: &View<'_>) -> (&'static str, i64) {
+/// than the present one that took `time`, in percent. What is not known is taken for gzip.
+fn faster_packing(view: &View<'_>, time: Nanos) -> (&'static str, i64) {
     let to = match view.arm() {
         Some(arm) if arm.aligned => "lzo",
         _ => "lz4",
     };
     let now = view.system.images.iter().find_map(|i| match &i.what {
-        ImageKind::Initramfs { compression, .. } => Some(compression.as_str()),
+        ImageKind::Initramfs {
+            compression,
+            unpacked,
+            ..
+        } => Some((compression.as_str(), *unpacked)),
         _ => None,
     });
     let work = |name| Packing::named(name).map_or(1, |p| p.work(view)) + WRITING;
-    let (before, after) = (work(now.unwrap_or("gzip")), work(to));
-    let percent = before.saturating_sub(after) * 100 / before;
-    (to, i64::try_from(percent).unwrap_or(0))
+    let (before, after) = (work(now.map_or("gzip", |n| n.0)), work(to));
+    let percent = i64::try_from(before.saturating_sub(after) * 100 / before).unwrap_or(0);
+    // Where it took less than such bytes usually do, they are long runs, which every packing
+    // copies alike.
+    let speed = view.speed();
+    let usual = now.filter(|_| !speed.is_assumed);
+    let usual = usual.map(|(_, bytes)| transfer(bytes.saturating_mul(before), speed.rate));
+    let percent = match usual {
+        Some(usual) if time < usual => {
+            let part = i128::from(percent) * i128::from(time.0) / i128::from(usual.0.max(1));
+            i64::try_from(part).unwrap_or(percent)
+        }
+        _ => percent,
+    };
+    (to, percent)
 }
 
 /// So many bytes of modules that nobody loads are worth a word.

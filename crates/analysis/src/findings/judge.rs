@@ -5,6 +5,7 @@ use super::finding::Finding;
 use super::found::{Found, Scope};
 use super::rule::Rule;
 use super::view::{View, function};
+use super::work::computed;
 use super::{names, waits};
 use crate::path::{PathKind, UnitOrder};
 use record::Nanos;
@@ -13,6 +14,10 @@ use record::Nanos;
 /// others take its place.
 const LEAST_OF_CHAIN: i64 = 25;
 const MOST_OF_CHAIN: i64 = 85;
+
+/// The gain of a unit at half its time is less than half of that, in percent, where another
+/// way is nearly as long.
+const NEARLY_HALF: i64 = 45;
 
 /// What a rule finds, with what holds for all of its kind, and what first light has to do
 /// with it.
@@ -47,9 +52,12 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 // It still takes processor and disk from what is waited for, as far as they
                 // are busy.
                 let felt = view.model().load().felt();
+                // On one processor first light comes later by what it computes.
+                let computed = computed(view, names);
                 saving = saving.map(|(_, e, high)| {
                     let most = felt.of_most(high);
-                    (Nanos::ZERO, felt.of_expected(e).min(most), most)
+                    let expected = computed.unwrap_or_else(|| felt.of_expected(e));
+                    (Nanos::ZERO, expected.min(most), most)
                 });
                 false
             }
@@ -70,8 +78,18 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
             }
             Waited::Yes { halved } => {
                 // Another way may be nearly as long.
-                let most = Nanos(halved.0.saturating_mul(2));
-                saving = saving.map(|(low, e, high)| (low.min(halved), e.min(most), high));
+                let most = match found.scope {
+                    // What it starts goes on behind it.
+                    Scope::Shared(_) => Nanos(i64::MAX),
+                    _ => Nanos(halved.0.saturating_mul(2)),
+                };
+                saving = saving.map(|(low, e, high)| {
+                    // If not even half of it can be gained, another way is as long by then.
+                    let is_shared = matches!(found.scope, Scope::Shared(_));
+                    let capped = !is_shared && halved.0 < high.0 / 100 * NEARLY_HALF;
+                    let most = if capped { halved } else { most };
+                    (low.min(halved), e.min(most), high)
+                });
                 // Of a printed chain no other way is known.
                 let (links, is_printed) = waits::links(view);
                 if is_printed && links.iter().any(|l| names.contains(&l.unit)) {
@@ -177,6 +195,11 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         any = true;
         sum + i.saving_if_halved
     });
+    if !any && let Some(time) = names.iter().find_map(|n| waits::before_udev(view, n)) {
+        return Waited::Yes {
+            halved: Nanos(time.0 / 2),
+        };
+    }
     if !any || path.order == UnitOrder::Guessed {
         // So is a unit of a printed chain.
         let (links, is_printed) = waits::links(view);

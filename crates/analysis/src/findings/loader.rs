@@ -249,9 +249,10 @@ pub(super) fn checksums(view: &View<'_>) -> Option<Found> {
         true => Found::new()
             .title(text::checksums_in(images, time))
             .parts(time, 80, 98, 100),
+        // All of it goes, but the processor may be twice as slow, or three times as fast.
         false => Found::new()
             .title(text::checksums(images))
-            .parts(time, 30, 80, 100),
+            .parts(time, 30, 100, 200),
     };
     Some(found.evidence(evidence).treatment("env=verify=no"))
 }
@@ -286,6 +287,8 @@ pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
         false => "serial",
     };
     let (mut bytes, mut lines, mut first) = (0_i64, 0_usize, None);
+    // What is written before the variable is read.
+    let mut unsilenced = 0_i64;
     let mut before: Option<(Nanos, i64)> = None;
     let mut waits: Vec<(i64, Nanos)> = Vec::new();
     for m in view.record.messages() {
@@ -301,6 +304,9 @@ pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
             }
             before = m.at.map(|at| (at, written));
             bytes += written;
+            if view.record.text(m).contains(ENVIRONMENT) {
+                unsilenced = bytes;
+            }
             lines += 1;
             first = first.or(Some(m));
         }
@@ -320,14 +326,25 @@ pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
         view.evidence(text, m.origin)
     });
     let why = text::chatter_why(lines, bytes, time, baud);
+    let silenced = plain_line_time(bytes - unsilenced, baud);
     Some(
         Found::new()
             .why(why)
             .evidence(first)
-            .parts(time, 40, 85, 100)
+            // A log does not keep all that is written: the numbers of a countdown are written
+            // over each other, and lines may be empty.
+            .saving(
+                Nanos(silenced.0 / 10 * 4),
+                silenced,
+                time + Nanos(time.0 / 20),
+            )
             .treatment("env=silent=1"),
     )
 }
+
+/// How U-Boot says that it reads its environment, and with that whether it is to be silent
+/// (`env_load`, `env/env.c`).
+const ENVIRONMENT: &str = "Loading Environment from";
 
 /// Lines by which a loader says that it looks for devices.
 const PROBES: [(&str, &str); 10] = [

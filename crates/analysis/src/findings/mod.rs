@@ -53,6 +53,7 @@ mod told;
 mod units;
 mod view;
 mod waits;
+mod work;
 
 pub use advice::{advice, findings, findings_for, rule};
 pub use catalogue::CATALOGUE;

@@ -89,15 +89,20 @@ pub(super) fn needless(view: &View<'_>) -> Vec<Found> {
         if time < LEAST {
             continue;
         }
-        let why = text::needless_why(
-            &waits.unit,
-            &first.unit,
-            time,
-            match alone {
-                true => text::ONE_CPU,
-                false => "",
-            },
-        );
+        let between = (waits.start - first.end).min(time);
+        let computed = alone.then(|| view.processor_time(&first.unit)).flatten();
+        let gained = match (alone, computed) {
+            (false, _) => time,
+            // What it computes goes on beside the other one, and is not gained.
+            (true, Some(computed)) => (time - computed).max(Nanos::ZERO),
+            (true, None) => Nanos(time.0 / 2),
+        };
+        let beside = match (alone, computed) {
+            (false, _) => String::new(),
+            (true, Some(computed)) => text::computes(&first.unit, computed),
+            (true, None) => text::ONE_CPU.to_owned(),
+        };
+        let why = text::needless_why(&waits.unit, &first.unit, time, beside);
         let evidence = [
             view.evidence(text::ordered(&waits.unit, &first.unit), order.origin),
             link(first),
@@ -109,11 +114,8 @@ pub(super) fn needless(view: &View<'_>) -> Vec<Found> {
                 .why(why)
                 .evidence(evidence)
                 // On one processor, units that compute gain nothing side by side.
-                .saving(
-                    Nanos::ZERO,
-                    if alone { Nanos(time.0 / 2) } else { time },
-                    time,
-                ),
+                // What the manager needs from the end of one to the start of the other may go, too.
+                .saving(Nanos::ZERO, gained, time + between.max(Nanos::ZERO)),
         );
     }
     all

@@ -150,12 +150,15 @@ pub(super) fn sleeps(view: &View<'_>) -> Option<Found> {
     if all < Nanos::from_millis(50) {
         return None;
     }
+    // Each is a program, too, which need not be started.
+    let started = times(seen.len() as u64, start(view, PROGRAM, PROGRAM_WORK));
     seen.truncate(8);
+    let part = |percent: i64| Nanos(all.0 / 100 * percent);
     Some(
         Found::new()
             .title(text::sleeps(all))
             .evidence(seen)
-            .parts(all, 20, 80, 100)
+            .saving(part(20), part(80), all + started)
             .scope(Scope::Unknown),
     )
 }

@@ -511,6 +511,18 @@ pub(super) fn journal_flush(view: &View<'_>) -> Option<Found> {
 /// Generators that take no longer are not worth a word.
 const SHORT_GENERATORS: Nanos = Nanos::from_millis(30);
 
+/// How the names of units begin that systemd's own generators make, of the console, of
+/// /etc/fstab and of partitions (`systemd-getty-generator`, `systemd-fstab-generator`,
+/// `systemd-gpt-auto-generator`, `systemd-hibernate-resume-generator`).
+const GENERATED: [&str; 6] = [
+    "serial-getty@",
+    "systemd-fsck",
+    "systemd-growfs",
+    "systemd-hibernate-resume@",
+    "systemd-remount-fs.",
+    "systemd-swapon",
+];
+
 /// The generators run before any unit does.
 pub(super) fn generators(view: &View<'_>) -> Option<Found> {
     let (begin, end) = (
@@ -522,11 +534,17 @@ pub(super) fn generators(view: &View<'_>) -> Option<Found> {
         return None;
     }
     let text = text::generators_ran(begin.at, end.at);
+    // Units that nothing generates do not start either.
+    let is_generated = |name: &str| GENERATED.iter().any(|g| name.starts_with(g));
+    let units = started(view, is_generated);
+    let of_units = units.iter().fold(Nanos::ZERO, |sum, u| sum + u.time);
+    let shown = units.into_iter().take(super::evidence::SHOWN);
     Some(
         Found::new()
             .title(text::generators(time))
             .evidence([view.evidence(text, begin.origin)])
-            .parts(time, 10, 60, 90),
+            .evidence(shown.map(|u| u.evidence))
+            .saving(Nanos(time.0 / 10), time, time + of_units),
     )
 }
 

@@ -269,6 +269,14 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The processor time of a unit's processes, where its control group was asked.
+    pub fn processor_time(&self, unit: &str) -> Option<Nanos> {
+        let spans = self.record.spans().iter();
+        let is_it = |s: &&Span| s.kind == SpanKind::Unit && self.record.name(s.name) == unit;
+        // Lines of a log tell of the unit, too, but not of its control group.
+        spans.filter(is_it).find_map(|s| s.processor)
+    }
+
     /// The initcalls that `wanted` picks by function name and that ended before
     /// first light, the longest first.
     pub fn initcalls(&self, wanted: impl Fn(&str) -> bool) -> Vec<(&str, Nanos, &Span)> {

@@ -78,7 +78,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Application,
         title: "Programs need many relocations",
         about: "The dynamic linker computes addresses and looks up symbols before the first line of a program.",
-        model: "relocations of the program and the libraries it needs, times its starts: 30 instructions each without a symbol and 830 each with one, counted in the lab",
+        model: "relocations of the program and the libraries it needs, times its starts: 30 instructions each without a symbol and 830 each with one, and 300,000 for each file, counted in the lab",
         risk: "a static program gets no library updates and no address randomization. With lazy binding the call table stays writable (no full RELRO), and the first calls take the time",
         confidence: Confidence::Medium,
         needs: "the root tree (`--image DIR`), with processes and the files they were started from (ftrace with sched events, strace)",

@@ -96,7 +96,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::CommandLine,
         title: "The kernel clears a large log buffer",
         about: "`log_buf_len=` reserves memory for the log, plus descriptors of more than four times its size. The kernel clears all of it early, on one CPU.",
-        model: "measured: the silence before the line that names the buffer, at most 8 ns per byte of it; 95 % is expected to be saved",
+        model: "measured: the silence before the line that names the buffer, at most 8 ns per byte of it; at most a tenth more, for pages that are marked as taken later",
         risk: "a very verbose boot loses its oldest log lines",
         confidence: Confidence::Medium,
         needs: "a kernel log with its command line, without `initcall_debug`",

@@ -11,15 +11,15 @@ pub(in crate::findings) fn map_blocks(kind: impl Display, blocks: impl Display) 
 
 pub(in crate::findings) fn indirect_why(
     blocks: impl Display,
-    command: impl Display,
+    each: impl Display,
     place: impl Display,
     share: impl Display,
 ) -> String {
     format!(
         "{blocks} mapping blocks contain only the numbers of other blocks. Each is read before \
-         the blocks it lists, at {command} per command. {place}The boot read {share} \
-         thousandths of the used space. With extents one entry covers a long run: run `tune2fs \
-         -O extent` and rewrite the files."
+         the blocks it lists, by a command of its own, and cuts the read of the data in two: \
+         {each} in all. {place}The boot read {share} thousandths of the used space. With extents \
+         one entry covers a long run: run `tune2fs -O extent` and rewrite the files."
     )
 }
 

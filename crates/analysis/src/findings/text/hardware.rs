@@ -59,3 +59,7 @@ pub(in crate::findings) const OF_ATA: &str =
 pub(in crate::findings) const NO_ATA_LOG: &str = "the drive's logs are read without DMA";
 
 pub(in crate::findings) const NO_RESUME: &str = "a hibernated system is not resumed";
+
+pub(in crate::findings) fn more_tests(time: impl Display, line: impl Display) -> String {
+    format!(" Another {time} of such tests follow `{line}`.")
+}

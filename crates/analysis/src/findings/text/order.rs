@@ -5,6 +5,13 @@ use std::fmt::Display;
 pub(in crate::findings) const ONE_CPU: &str =
     " This machine has one CPU, so only the part that waits gains: half of it.";
 
+pub(in crate::findings) fn computes(unit: impl Display, time: impl Display) -> String {
+    format!(
+        " This machine has one CPU, so only the part that waits gains: all but the {time} of CPU \
+         time that {unit} takes."
+    )
+}
+
 pub(in crate::findings) fn needless_why(
     waits: impl Display,
     first: impl Display,

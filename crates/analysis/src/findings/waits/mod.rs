@@ -9,6 +9,7 @@ mod phase;
 mod stage;
 mod tail;
 mod timeout;
+mod udev;
 mod units;
 
 pub(super) use alone::alone;
@@ -18,6 +19,7 @@ pub(super) use links::{Link, is_before_a_longer_wait, links};
 pub(super) use phase::opaque;
 pub(super) use stage::{READ, stages};
 pub(super) use timeout::timed_out;
+pub(super) use udev::before_udev;
 pub(super) use units::{between, blamed, on_chain};
 
 use super::view::View;

@@ -1,0 +1,40 @@
+//! What units compute, by the processor time of their control groups.
+
+use super::view::View;
+use record::{Nanos, SpanKind, mark};
+
+/// The control group of the first process.
+const MANAGER: &str = "init.scope";
+
+/// When it has loaded its units, and starts them.
+const LOADED: &str = "units-load-finish";
+
+/// The processor time that these units and the manager's work for them take from first light
+/// where there is one processor; `None` if there are more, or if a control group was not
+/// asked.
+pub(super) fn computed(view: &View<'_>, units: &[String]) -> Option<Nanos> {
+    if view.model().load().processors != Some(1) {
+        return None;
+    }
+    let each = share(view).unwrap_or_default();
+    let mut times = units.iter().map(|unit| view.processor_time(unit));
+    times.try_fold(Nanos::ZERO, |sum, time| Some(sum + time? + each))
+}
+
+/// What the manager computes for one unit: it forks, makes a control group, reads the list of
+/// mounts and writes to the log. What it took until it had loaded its units is not for them.
+fn share(view: &View<'_>) -> Option<Nanos> {
+    let record = view.record;
+    let started = record.mark(mark::SYSTEMD_STARTED);
+    let started = started.or(record.mark(mark::USERSPACE_START))?.at;
+    let loading = record.mark(LOADED)?.at - started;
+    let rest = (view.processor_time(MANAGER)? - loading).max(Nanos::ZERO);
+    let is_started = |name: &str| name.ends_with(".service") || name.ends_with(".mount");
+    let spans = record.spans().iter();
+    let units = spans.filter(|s| {
+        let has_run = s.processor.is_some_and(|t| t > Nanos::ZERO);
+        s.kind == SpanKind::Unit && has_run && is_started(record.name(s.name))
+    });
+    let count = i64::try_from(units.count()).ok()?;
+    rest.0.checked_div(count).map(Nanos)
+}
