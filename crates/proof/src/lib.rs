@@ -3,7 +3,8 @@
 //!
 //! The room `lab` boots and does no statistics, and `analysis` knows no lab. This room is
 //! where both meet. It prints nothing: notes about inputs go to a callback
-//! ([`input::Say`]).
+//! ([`input::Say`]). What a layout or a prefetcher would bring is foretold here too, by the
+//! storage simulator, from what the lab knows of an image ([`layout`]).
 //!
 //! ```no_run
 //! # use firstlight_proof as proof;
@@ -28,6 +29,7 @@ mod classics;
 mod cold;
 mod demo;
 mod error;
+pub mod layout;
 mod mounts;
 mod plan;
 mod planted;

@@ -171,7 +171,7 @@ pub struct Relocate {
     #[arg(long, requires = "apply")]
     pub force: bool,
     /// Storage for the forecast: a profile of the lab or of a file (FILE.toml#NAME) [default: hdd-laptop]
-    #[arg(long, value_name = "PROFILE", value_parser = super::forecast::profile)]
+    #[arg(long, value_name = "PROFILE", value_parser = proof::layout::profile)]
     pub storage: Option<Profile>,
 }
 
@@ -199,7 +199,7 @@ pub struct Order {
     #[arg(long, requires = "image")]
     pub force: bool,
     /// Storage for the forecast: a profile of the lab or of a file (FILE.toml#NAME) [default: hdd-laptop]
-    #[arg(long, value_name = "PROFILE", requires = "image", value_parser = super::forecast::profile)]
+    #[arg(long, value_name = "PROFILE", requires = "image", value_parser = proof::layout::profile)]
     pub storage: Option<Profile>,
     /// Write the access list for the new image to LIST
     #[arg(long, value_name = "LIST", requires = "image", value_hint = ValueHint::FilePath)]

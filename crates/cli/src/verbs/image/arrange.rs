@@ -2,13 +2,13 @@
 //! is read.
 
 use super::args::Order as Args;
-use super::forecast;
 use crate::beside;
 use crate::out::Out;
 use agent::access::{AccessList, KIND, encode};
 use anyhow::{Context, Result, bail};
 use inspect::paths;
 use lab::layout;
+use proof::layout as forecast;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;

@@ -3,7 +3,6 @@
 pub mod args;
 mod arrange;
 mod create;
-mod forecast;
 mod info;
 mod map;
 mod mount;
