@@ -83,7 +83,8 @@ const DOORS: &[(&str, &[&str])] = &[
     (
         "proof",
         &[
-            "record", "agent", "analysis", "capture", "input", "inspect", "lab", "treat", "views",
+            "record", "storage", "agent", "analysis", "capture", "input", "inspect", "lab",
+            "treat", "views",
         ],
     ),
     (
