@@ -108,7 +108,11 @@ fn online(count: u64, first: u64) {
 fn large() {
     let times = |kind: TimeKind, name: usize| {
         let scatter = Scatter::ALL[name % Scatter::ALL.len()];
-        let steps = if name.is_multiple_of(10) { 5_000 } else { 10_000 };
+        let steps = if name.is_multiple_of(10) {
+            5_000
+        } else {
+            10_000
+        };
         let series = scatter.series(10_000, steps, 1.0, FRESH + name as u64);
         (kind, format!("item {name}"), series)
     };
