@@ -4,6 +4,7 @@
 //! A file has a sentence about the cause, the findings that must be found, and
 //! boots as those of a classic: an `experiment`, or a `workload` with its cases.
 
+use crate::arm_virt::environment;
 use crate::artifacts::Cache;
 use crate::classics::{self, Classic, Method};
 use crate::error::{LabError, io_error};
@@ -404,21 +405,8 @@ fn written(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, LabError>
     Ok(path)
 }
 
-/// The bytes of an environment with one copy, as U-Boot keeps it: a CRC-32, and variables
-/// that end with a zero each (`env_t` in `include/env_internal.h`).
-fn environment(variables: &BTreeMap<String, String>) -> Vec<u8> {
-    const BYTES: usize = 16 << 10;
-    const CHECKSUM: usize = 4;
-    let entries = variables
-        .iter()
-        .map(|(name, value)| format!("{name}={value}\0"));
-    let mut data = entries.collect::<String>().into_bytes();
-    let length = (data.len() + 1).max(BYTES - CHECKSUM);
-    data.resize(length, 0);
-    let mut bytes = crc32fast::hash(&data).to_le_bytes().to_vec();
-    bytes.append(&mut data);
-    bytes
-}
+/// How long an environment beside a boot is, in bytes.
+const ENVIRONMENT_BYTES: usize = 16 << 10;
 
 /// The variables that an experiment gives its boot loader.
 fn variables(platform: &Platform) -> Option<&BTreeMap<String, String>> {
@@ -443,7 +431,13 @@ fn beside_experiment(
 ) -> Result<PathBuf, LabError> {
     let base = &experiment.base;
     if let (Beside::Environment, Some(variables)) = (beside, variables(&base.platform)) {
-        return written(folder, "environment", &environment(variables));
+        let bytes = environment(variables, ENVIRONMENT_BYTES);
+        let bytes = bytes.ok_or_else(|| LabError::Experiment {
+            name: format!("{}.toml", experiment.name),
+            line: 1,
+            why: "its `environment` does not fit into 16 KiB".to_owned(),
+        })?;
+        return written(folder, "environment", &bytes);
     }
     match (beside, &base.root) {
         (Beside::RootImage, Root::Image(path)) => Ok(path.clone()),
@@ -509,7 +503,8 @@ mod tests {
     fn an_environment_is_one_that_u_boot_reads() {
         let of = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let variables = [of("bootcmd", "bootm"), of("bootdelay", "2")];
-        let bytes = super::environment(&variables.into_iter().collect());
+        let variables = variables.into_iter().collect();
+        let bytes = super::environment(&variables, super::ENVIRONMENT_BYTES).unwrap();
         assert_eq!(bytes.len(), 16 << 10);
         assert!(bytes[4..].starts_with(b"bootcmd=bootm\0bootdelay=2\0\0"));
         assert_eq!(bytes[..4], crc32fast::hash(&bytes[4..]).to_le_bytes());

@@ -123,7 +123,7 @@ impl Contents<'_> {
                  initramfs"
             ),
         };
-        let variables = environment(&self.environment());
+        let variables = environment(&self.environment(), ENVIRONMENT_BYTES);
         let environment = variables.ok_or_else(|| too_large("the environment"))?;
         let initrd = legacy_image(self.arch, Kind::RamDisk, self.initramfs);
         for (at, bytes, what) in [
@@ -142,13 +142,13 @@ impl Contents<'_> {
     }
 }
 
-/// An environment as U-Boot stores it: the CRC-32 of the rest, the variables, and
-/// zeros to the end. `None`: it does not fit.
-fn environment(variables: &BTreeMap<String, String>) -> Option<Vec<u8>> {
+/// An environment of `bytes` bytes with one copy, as U-Boot stores it: the CRC-32 of the rest,
+/// the variables, and zeros to the end. `None`: they do not fit.
+pub fn environment(variables: &BTreeMap<String, String>, bytes: usize) -> Option<Vec<u8>> {
     let set =
         |(name, value): (&String, &String)| Change::Set(name.clone().into(), value.clone().into());
     let changes: Vec<Change> = variables.iter().map(set).collect();
-    let empty = Data::new(vec![0; ENVIRONMENT_BYTES - 4])?;
+    let empty = Data::new(vec![0; bytes.checked_sub(4)?])?;
     let data = empty.with(&changes).ok()?;
     let mut all = crc32fast::hash(data.bytes()).to_le_bytes().to_vec();
     all.extend_from_slice(data.bytes());

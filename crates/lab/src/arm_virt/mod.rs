@@ -24,6 +24,7 @@ use crate::prepared::EarlyStages;
 use crate::profiles::{for_root, served_profile};
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
+pub(crate) use flash::environment;
 pub use flash::{Kind, legacy_image};
 use image::RAM;
 pub use kernel::kernels;
