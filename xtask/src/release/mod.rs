@@ -12,6 +12,7 @@ mod foreign;
 mod licenses;
 mod notes;
 mod program;
+mod programs;
 mod rpm;
 mod sbom;
 mod sums;
@@ -27,7 +28,8 @@ pub use base::{Release, TARGET};
 pub use deb::name as deb_name;
 pub use files::quietly;
 pub use foreign::{FOREIGN, build as foreign};
-pub use program::{BUILT, Programs, build as program};
+pub use program::{BUILT, build as program};
+pub use programs::Programs;
 pub use sums::{of as sum, sign, write as sums};
 pub use version::Version;
 

@@ -1,9 +1,8 @@
 //! The program: static, stripped, with its debug information in a file of its own.
 
-use super::agents::{self, Agent};
+use super::agents;
 use super::base::{FEATURES, GOAL, LIBRARY, Release, TARGET};
 use super::files::quietly;
-use super::foreign::Foreign;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,19 +14,6 @@ const LINKER: [&str; 2] = ["--icf=all", "--pack-dyn-relocs=relr"];
 
 /// The path of a program that is built already, for a quick try of what follows.
 pub const BUILT: &str = "FIRSTLIGHT_PROGRAM";
-
-/// The programs of a release.
-#[derive(Clone, Debug)]
-pub struct Programs {
-    /// `firstlight`, stripped.
-    pub program: PathBuf,
-    /// The program for other processors, stripped, if they were asked for.
-    pub foreign: Vec<(&'static Foreign, PathBuf)>,
-    /// The agent for each kind of processor that could be built.
-    pub agents: Vec<(&'static Agent, PathBuf)>,
-    /// The kinds that could not, and why.
-    pub missing: Vec<String>,
-}
 
 /// Builds `firstlight`; where the stripped program lies.
 ///

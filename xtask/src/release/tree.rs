@@ -2,7 +2,7 @@
 
 use super::base::Release;
 use super::files::{place, put, quietly};
-use super::program::Programs;
+use super::programs::Programs;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
