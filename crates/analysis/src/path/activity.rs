@@ -2,9 +2,12 @@
 
 use super::graph::{Graph, NodeId};
 use super::report::PathKind;
+use crate::kernel_work::{Work, works};
+use crate::phases::Phases;
 use crate::place::Place;
 use record::{NameId, Nanos, Record};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Activities, and what they are called.
 pub(super) struct Activities<'r> {
@@ -13,6 +16,8 @@ pub(super) struct Activities<'r> {
     pub about: Vec<About>,
     /// Those whose times the input does not show: they stand where they usually would.
     pub placed: BTreeSet<NodeId>,
+    /// What the lines of the kernel tell of its work, once somebody has asked.
+    works: Option<Rc<[Work]>>,
 }
 
 /// What an activity is.
@@ -46,12 +51,23 @@ impl<'r> Activities<'r> {
             graph: Graph::default(),
             about: Vec::new(),
             placed: BTreeSet::new(),
+            works: None,
         }
     }
 
     /// Forgets all that was added.
     pub fn clear(&mut self) {
-        *self = Self::new(self.record);
+        *self = Self {
+            works: self.works.take(),
+            ..Self::new(self.record)
+        };
+    }
+
+    /// What the lines of the kernel tell of its work. Reading them all takes long, so it is done
+    /// once, however often a boot is put together.
+    pub fn works(&mut self, phases: &Phases) -> Rc<[Work]> {
+        let read = || works(self.record, phases).into();
+        Rc::clone(self.works.get_or_insert_with(read))
     }
 
     /// What is known of one.
@@ -63,6 +79,11 @@ impl<'r> Activities<'r> {
         let id = self.graph.add(about.start, about.end, after);
         self.about.push(about);
         id
+    }
+
+    /// Adds one that waits for `last`, if there is one.
+    pub fn follow(&mut self, last: Option<NodeId>, about: About) -> NodeId {
+        self.add(about, last.as_slice())
     }
 
     /// Adds one that something else kept from beginning, too.
@@ -94,7 +115,6 @@ impl<'r> Activities<'r> {
             call: None,
             by: Doer::Nobody,
         };
-        let after: Vec<NodeId> = last.into_iter().collect();
-        Some(self.add(about, &after))
+        Some(self.follow(last, about))
     }
 }

@@ -3,7 +3,6 @@
 use super::activity::{About, Activities, Doer};
 use super::graph::NodeId;
 use super::report::PathKind;
-use crate::kernel_work::works;
 use crate::phases::{PROTECTION_STAGE, PhaseRow, Phases, UNIT_STAGE};
 use crate::place::Place;
 use record::{Nanos, Phase, Record, Span, SpanKind};
@@ -52,7 +51,6 @@ pub(super) fn rest(
 /// A phase, or its stages if it has any.
 fn stages(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -> Option<NodeId> {
     let mut add = |name: &str, start, end| {
-        let after: Vec<NodeId> = last.into_iter().collect();
         let about = About {
             kind: PathKind::Phase,
             name: name.to_owned(),
@@ -62,7 +60,7 @@ fn stages(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) 
             call: None,
             by: Doer::Nobody,
         };
-        last = Some(all.add(about, &after));
+        last = Some(all.follow(last, about));
     };
     if phase.stages.is_empty() {
         add(phase.name.as_str(), phase.start, phase.end);
@@ -117,8 +115,7 @@ fn modules(all: &mut Activities<'_>, phase: &PhaseRow, last: Option<NodeId>) -> 
             call: Some(span.name),
             by: Doer::Nobody,
         };
-        let after: Vec<NodeId> = last.into_iter().collect();
-        last = Some(all.add(about, &after));
+        last = Some(all.follow(last, about));
         (begun, is_next) = (end, true);
     }
     between(all, phase, last, phase.end)
@@ -191,8 +188,7 @@ fn calls(
                 call,
                 by: Doer::Nobody,
             };
-            let after: Vec<NodeId> = last.into_iter().collect();
-            last = Some(all.add(about, &after));
+            last = Some(all.follow(last, about));
         };
         begun = start;
         while let Some((probed, taken, kind, probe)) = probes.next_if(|p| p.0 < end) {
@@ -237,7 +233,8 @@ fn told(
     mut last: Option<NodeId>,
 ) -> Option<NodeId> {
     let record = all.record;
-    let works = works(record, phases).into_iter();
+    let works = all.works(phases);
+    let works = works.iter();
     for work in works.filter(|w| w.end <= phase.end && w.end - w.start >= GAP) {
         let begun = last.map_or(phase.start, |l| all.graph.end(l));
         if work.start < begun {
@@ -253,8 +250,7 @@ fn told(
             call: None,
             by: Doer::Nobody,
         };
-        let after: Vec<NodeId> = last.into_iter().collect();
-        last = Some(all.add(about, &after));
+        last = Some(all.follow(last, about));
     }
     between(all, phase, last, phase.end)
 }

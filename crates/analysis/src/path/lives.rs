@@ -46,8 +46,7 @@ pub(super) fn until(
             call: None,
             by: Doer::Task(pid),
         };
-        let after: Vec<NodeId> = last.into_iter().collect();
-        last = Some(all.add(about, &after));
+        last = Some(all.follow(last, about));
     }
     last
 }
