@@ -6,7 +6,7 @@
 //! of a false alarm for all of them.
 
 use super::normal::scores;
-use super::strength::{Memory, Slope, squares_of_line, two_levels};
+use super::strength::{MOST_MEMORY, Memory, Slope, squares_of_line, two_levels};
 use crate::statistics::Chance;
 use record::Nanos;
 
@@ -61,7 +61,7 @@ impl Null {
                 false => steep,
             },
             memory: Memory {
-                part: (memory.part + TOO_SMALL / n).min(0.9),
+                part: (memory.part + TOO_SMALL / n).min(MOST_MEMORY),
             },
             least,
             count,

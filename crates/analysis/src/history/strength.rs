@@ -17,7 +17,7 @@ const LARGE: f64 = 4.0;
 const TELLS_MEMORY: usize = 60;
 
 /// More memory than this is taken for a level that does not last.
-const MOST_MEMORY: f64 = 0.9;
+pub(super) const MOST_MEMORY: f64 = 0.9;
 
 /// Slow drifts that may be there, as normal distributions of slopes: their deviation, in
 /// standard deviations of a boot over 200 boots, and their weights without a step and beside
