@@ -6,13 +6,15 @@ use super::modules::{is_alone, linking_of_all};
 use super::processes::lived;
 use super::scripts::{code, is_run, names, place, stops};
 use super::text::coldplug as text;
+use super::udev_units::{DAEMON, TRIGGER};
 use super::units::started;
 use super::view::{View, transfer};
 use record::Nanos;
 
 /// What `mdev -s` takes, in instructions: 18.6 million on `arm9`, a board of few devices
 /// (148.9 ms at 125 MIPS), and 24.6 million on `arm-virt` (49.2 ms at 500 MIPS, 52.8 ms in
-/// `lab classics udev`, with the mount); the middle of the two.
+/// `lab classics udev`, with the mount).
+/// This is their mean.
 const MDEV_WORK: u64 = 21_600_000;
 
 /// The programs of udev that a script waits for.
@@ -101,12 +103,6 @@ pub(super) fn of_scripts(view: &View<'_>) -> Option<Found> {
     let time = transfer(work, speed.rate);
     Some(found.parts(time, 20, 100, 400).at_speed(speed))
 }
-
-/// The unit that asks the kernel for the events of all devices.
-const TRIGGER: &str = "systemd-udev-trigger.service";
-
-/// What handles them.
-const DAEMON: &str = "systemd-udevd.service";
 
 /// systemd asks for the events of all devices.
 pub(super) fn of_units(view: &View<'_>) -> Option<Found> {

@@ -77,17 +77,16 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 false
             }
             Waited::Yes { halved } => {
-                // Another way may be nearly as long.
-                let most = match found.scope {
-                    // What it starts goes on behind it.
-                    Scope::Shared(_) => Nanos(i64::MAX),
-                    _ => Nanos(halved.0.saturating_mul(2)),
+                // Another way may be nearly as long. What a shared one starts goes on behind it.
+                let is_shared = matches!(found.scope, Scope::Shared(_));
+                let most = match is_shared {
+                    true => Nanos(i64::MAX),
+                    false => Nanos(halved.0.saturating_mul(2)),
                 };
                 saving = saving.map(|(low, e, high)| {
-                    // If not even half of it can be gained, another way is as long by then.
-                    let is_shared = matches!(found.scope, Scope::Shared(_));
-                    let capped = !is_shared && halved.0 < high.0 / 100 * NEARLY_HALF;
-                    let most = if capped { halved } else { most };
+                    // If not even half of it can be gained, the other way is as long by then.
+                    let is_capped = !is_shared && halved.0 < high.0 / 100 * NEARLY_HALF;
+                    let most = if is_capped { halved } else { most };
                     (low.min(halved), e.min(most), high)
                 });
                 // Of a printed chain no other way is known.

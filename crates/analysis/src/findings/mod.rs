@@ -50,6 +50,7 @@ mod storage;
 mod subject;
 mod text;
 mod told;
+mod udev_units;
 mod units;
 mod view;
 mod waits;

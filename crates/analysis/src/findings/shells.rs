@@ -82,10 +82,9 @@ pub(super) fn path_search(view: &View<'_>) -> Option<Found> {
     let tree = view.system.root.as_ref()?;
     let is_bash = |path: &str| {
         let first = tree.texts.get(path).and_then(|t| t.lines().next());
-        let mut words = first.and_then(|l| l.strip_prefix("#!")).unwrap_or_default();
-        words = words.trim();
-        let mut words = words.split_whitespace().map(|w| w.rsplit('/').next());
-        words.any(|w| w == Some("bash"))
+        let command = first.and_then(|l| l.strip_prefix("#!")).unwrap_or_default();
+        let mut words = command.split_whitespace();
+        words.any(|w| w.rsplit('/').next() == Some("bash"))
     };
     let is_it = |path: &str| is_run(tree, path) && is_bash(path);
     let (path, offset, line) = tree

@@ -4,6 +4,7 @@ use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::modules::is_alone;
 use super::text::units as text;
+use super::udev_units::{OLD_SETTLE, SETTLE};
 use super::view::View;
 use super::waits;
 use crate::chain::{ChainLink, critical_chain};
@@ -239,9 +240,6 @@ pub(super) fn spare(view: &View<'_>) -> Vec<Found> {
     found.collect()
 }
 
-const SETTLE: &str = "systemd-udev-settle.service";
-/// The same, as systemd called it before version 183.
-const OLD_SETTLE: &str = "udev-settle.service";
 /// It ends when the display manager, or whatever ends the splash, is there.
 const SPLASH: &str = "plymouth-quit-wait.service";
 const NETWORK: &str = "units that need the network immediately must wait for it themselves";

@@ -22,7 +22,7 @@ pub(super) fn computed(view: &View<'_>, units: &[String]) -> Option<Nanos> {
 }
 
 /// What the manager computes for one unit: it forks, makes a control group, reads the list of
-/// mounts and writes to the log. What it took until it had loaded its units is not for them.
+/// mounts and writes to the log. Its time before the units were loaded does not count.
 fn share(view: &View<'_>) -> Option<Nanos> {
     let record = view.record;
     let started = record.mark(mark::SYSTEMD_STARTED);

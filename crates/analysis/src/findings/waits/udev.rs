@@ -1,14 +1,11 @@
 //! Units that udev comes after, where first light waits for what udev does.
 
+use crate::findings::udev_units::{DAEMON, OLD_SETTLE, SETTLE};
 use crate::findings::view::View;
 use crate::path::PathKind;
 use crate::spans;
 use record::{DependencyKind, Nanos, SpanKind};
 use std::collections::BTreeMap;
-
-/// What handles the events of all devices, and what waits until it has.
-const UDEVD: &str = "systemd-udevd.service";
-const SETTLE: [&str; 2] = ["systemd-udev-settle.service", "udev-settle.service"];
 
 /// Between the end of a unit and the start of the next one systemd needs no longer: what lies
 /// farther apart did not wait for it.
@@ -22,7 +19,8 @@ const LONGEST: usize = 64;
 /// udev, only the wait itself does.
 pub(in crate::findings) fn before_udev(view: &View<'_>, unit: &str) -> Option<Nanos> {
     let mut items = view.path().items.iter();
-    let is_wait = |kind: PathKind, name: &str| kind == PathKind::Unit && SETTLE.contains(&name);
+    let is_wait =
+        |kind: PathKind, name: &str| kind == PathKind::Unit && [SETTLE, OLD_SETTLE].contains(&name);
     if !items.any(|i| is_wait(i.kind, &i.name)) {
         return None;
     }
@@ -33,7 +31,7 @@ pub(in crate::findings) fn before_udev(view: &View<'_>, unit: &str) -> Option<Na
             times.entry(record.name(span.name)).or_insert((from, to));
         }
     }
-    let mut next = UDEVD;
+    let mut next = DAEMON;
     for _ in 0..LONGEST {
         let (start, _) = times.get(next)?;
         let orders = record.dependencies().iter();
