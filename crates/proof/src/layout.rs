@@ -8,7 +8,7 @@ use lab::layout::Ordered;
 use lab::profiles::named;
 use lab::reads::Reads;
 use std::path::Path;
-use storage::{Costs, Model, Profile, Storage, Way, read_whole, simulate, way_to};
+use storage::{Costs, Model, Profile, Simulated, Storage, Way, read_whole, simulate, way_to};
 use treat::relocate::Extent;
 use views::json::image::{Change, Forecast, ForecastWay};
 use views::json::{PrefetchCase, PrefetchProfile};
@@ -54,9 +54,7 @@ pub fn of_image(
     let (before, after) = Reads::then(list, image, done)?;
     let storage = &profile.storage;
     let time = |reads: &Reads, way| {
-        let known = (&*reads.files, reads.mount.as_ref());
-        let device = (storage, reads.size());
-        let done = simulate(&reads.needs, known, device, Costs::default(), way);
+        let done = played(reads, (storage, reads.size()), Costs::default(), way);
         // A boot begins at the superblock; where the way to another first need leads from is
         // not known.
         let first = reads.needs.first().filter(|_| reads.mount.is_none());
@@ -91,15 +89,9 @@ pub fn simulated(
         Model::None => Costs::default(),
         _ => costs,
     };
-    let size = reads.size();
+    let device = (storage, reads.size());
     let case = |reads: &Reads, way| {
-        let done = simulate(
-            &reads.needs,
-            (&reads.files, reads.mount.as_ref()),
-            (storage, size),
-            costs,
-            way,
-        );
+        let done = played(reads, device, costs, way);
         PrefetchCase {
             total_ns: done.total_ns,
             stall_ns: done.stall_ns,
@@ -121,6 +113,12 @@ pub fn simulated(
         ordered: case(ordered, ahead(storage)),
         limit_ns: reads.work_ns().max(least),
     }
+}
+
+/// What the simulator makes of `reads` on storage of so many bytes.
+fn played(reads: &Reads, device: (&Storage, u64), costs: Costs, way: Way) -> Simulated {
+    let known = (&*reads.files, reads.mount.as_ref());
+    simulate(&reads.needs, known, device, costs, way)
 }
 
 /// A prefetcher that chooses by itself, as it does on this storage.
