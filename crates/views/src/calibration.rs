@@ -5,6 +5,7 @@ use crate::json::values::VERDICTS;
 use crate::terminal::layout::{DIM, PLAIN, Screen, clean};
 use crate::terminal::style::Style;
 use crate::terminal::table::{Column, Table, cell};
+use crate::words::nanos;
 use analysis::{SideChange, Truth, Verdict};
 use record::Nanos;
 use schemars::JsonSchema;
@@ -128,10 +129,6 @@ impl Calibrated {
         screen.wrapped("", 2, DIM, &files);
         screen.finish()
     }
-}
-
-fn nanos(ns: u64) -> Nanos {
-    Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
 fn said(from: &str) -> &'static str {

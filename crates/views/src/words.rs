@@ -7,6 +7,11 @@ pub use record::plural;
 use record::{ClockKind, Nanos};
 use std::collections::BTreeSet;
 
+/// A time that a document has in whole nanoseconds.
+pub(crate) fn nanos(ns: u64) -> Nanos {
+    Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
+}
+
 /// What a reader must know about the times of this clock.
 pub(crate) const fn clock(kind: ClockKind) -> &'static str {
     match kind {

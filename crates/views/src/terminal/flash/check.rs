@@ -3,9 +3,8 @@
 use super::problems::{self, Told};
 use crate::terminal::Style;
 use crate::terminal::layout::{Ansi, BAD, BOLD, DIM, GOOD, OTHER, PLAIN, Screen, WARN, right};
-use crate::words::{plural, size, thousands};
+use crate::words::{nanos, plural, size, thousands};
 use flash::jffs2::{Class, Oob, Report, What};
-use record::Nanos;
 
 /// Characters of the picture in a line, as `nand_check` has it.
 const COLUMNS: usize = 80;
@@ -142,7 +141,7 @@ fn mount(screen: &mut Screen, report: &Report) {
         ),
     ];
     for (ns, what, ansi) in rows {
-        let time = Nanos(i64::try_from(ns).unwrap_or(i64::MAX)).to_string();
+        let time = nanos(ns).to_string();
         let line = format!("      {}  {}", right(&time, 9), what);
         let line = screen.paint(ansi, line.trim_end());
         screen.line(&line);

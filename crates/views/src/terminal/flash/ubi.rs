@@ -6,13 +6,12 @@ use crate::terminal::Style;
 use crate::terminal::layout::{
     Ansi, BAD, BOLD, DIM, GOOD, OTHER, PLAIN, Screen, WARN, left, right,
 };
-use crate::words::{plural, size, thousands, utf8};
+use crate::words::{nanos, plural, size, thousands, utf8};
 use flash::Foreign;
 use flash::attached::Attached;
 use flash::ubi::fastmap::Rule;
 use flash::ubi::table::{AUTORESIZE, SKIP_CHECK};
 use flash::ubi::{Device, Report, VolumeReport, What};
-use record::Nanos;
 
 /// Characters of the picture in a line.
 const COLUMNS: usize = 80;
@@ -313,7 +312,7 @@ fn times(screen: &mut Screen, report: &Report) {
     );
     screen.heading("Time to attach", &about);
     let mut row = |ns: u64, ansi: Ansi, what: &str| {
-        let time = Nanos(i64::try_from(ns).unwrap_or(i64::MAX)).to_string();
+        let time = nanos(ns).to_string();
         let line = screen.paint(ansi, &format!("    {}  {what}", right(&time, 11)));
         screen.line(&line);
     };

@@ -1,10 +1,9 @@
 //! What `firstlight image order --for ext4` says.
 
 use crate::json::image::{Forecast, ForecastWay};
-use crate::words::{size, thousands};
+use crate::words::{nanos, size, thousands};
 use disk::ext::arrange::Arrangement;
 use disk::ext::renumber::Renumbered;
-use record::Nanos;
 
 /// An ext4 image that was arranged in the order of a list, of which `missing` files are
 /// not in it; `out` is the new image, if one was written.
@@ -46,14 +45,14 @@ pub fn arranged(
     let storage = &forecast.storage;
     text += &format!(
         "Forecast on {storage}, on demand: {} now, {} then\n",
-        time(forecast.on_demand.before_ns),
-        time(forecast.on_demand.after_ns)
+        nanos(forecast.on_demand.before_ns),
+        nanos(forecast.on_demand.after_ns)
     );
     if forecast.decides == ForecastWay::ReadAhead {
         text += &format!(
             "Forecast on {storage}, read ahead: {} now, {} then\n",
-            time(forecast.read_ahead.before_ns),
-            time(forecast.read_ahead.after_ns)
+            nanos(forecast.read_ahead.before_ns),
+            nanos(forecast.read_ahead.after_ns)
         );
     }
     text += &match (out, forecast.is_sooner()) {
@@ -76,8 +75,4 @@ pub fn arranged(
                  page; --read-around keeps together what it reads.\n";
     }
     text
-}
-
-fn time(ns: u64) -> Nanos {
-    Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
 }

@@ -1,11 +1,10 @@
 //! What mounting a filesystem costs, in words.
 
-use crate::words::{plural, size, thousands};
+use crate::words::{nanos, plural, size, thousands};
 use inspect::mounting::Mount;
-use record::Nanos;
 
 fn time(ns: u64) -> String {
-    Nanos(i64::try_from(ns).unwrap_or(i64::MAX)).to_string()
+    nanos(ns).to_string()
 }
 
 /// What a mount costs, in a sentence.

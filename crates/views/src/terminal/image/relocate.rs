@@ -2,8 +2,7 @@
 
 use crate::terminal::Style;
 use crate::terminal::layout::{GOOD, PLAIN, Screen, WARN, clean, left, right};
-use crate::words::{size, thousands};
-use record::Nanos;
+use crate::words::{nanos, size, thousands};
 use treat::relocate::{Layout, Relocation};
 
 /// So many skipped files are named on the screen.
@@ -35,10 +34,10 @@ pub fn relocate(root: &str, done: &Relocation, storage: &str, style: &Style) -> 
     if let Some(after) = &done.after {
         row("after", after);
     }
-    let then = done.reading_then_ns.map(time);
+    let then = done.reading_then_ns.map(nanos);
     screen.line(&format!(
         "  forecast on {storage}: {} to read them{}",
-        time(done.reading_ns),
+        nanos(done.reading_ns),
         then.map_or_else(String::new, |t| format!(", {t} at the best new location"))
     ));
     for s in done.skipped.iter().take(ROWS) {
@@ -80,8 +79,4 @@ pub fn relocate(root: &str, done: &Relocation, storage: &str, style: &Style) -> 
     };
     screen.wrapped("  ", 2, ansi, &text);
     screen.finish()
-}
-
-fn time(ns: u64) -> Nanos {
-    Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
 }
