@@ -3,7 +3,7 @@
 //! Each is made by the tool that owns the format, with fixed identifiers, times
 //! and owners; cramfs by this program, since no tool makes one to be executed in
 //! place. Tools that put chance into an image whatever they are told (`mkfs.ubifs`,
-//! `mkfs.xfs`, `mkfs.btrfs`, `mkfs.f2fs`, `mkfs.reiserfs`) are run where there is none.
+//! `mkfs.xfs`, `mkfs.btrfs`, `mkfs.f2fs`, `mkfs.reiserfs`, `mkfs.jfs`) are run where there is none.
 
 use super::listing::listing;
 use super::tree::Tree;
@@ -45,7 +45,7 @@ struct Kind {
 }
 
 /// Those whose tools draw random numbers, or write the time of day.
-const BY_CHANCE: &[&str] = &["xfs", "btrfs", "f2fs", "reiserfs", "ubifs"];
+const BY_CHANCE: &[&str] = &["xfs", "btrfs", "f2fs", "reiserfs", "jfs", "ubifs"];
 
 const COMPRESSORS: &[&str] = &["gzip", "lzo", "xz", "lz4", "zstd"];
 
@@ -74,6 +74,8 @@ const KINDS: &[Kind] = &[
         ("mkfs.reiserfs", "reiserfsprogs"),
         &[],
     ),
+    kind("jfs", "jfs", ("mkfs.jfs", "jfsutils"), &[]),
+    kind("vfat", "vfat", ("mkfs.vfat", "dosfstools"), &[]),
     kind(
         "squashfs",
         "squashfs",
@@ -317,17 +319,23 @@ impl Form {
                 let time = EPOCH_S.to_string();
                 run(fill.args(["-T", &time, "-f"]).args([from, to]))
             }
-            "reiserfs" => {
+            "reiserfs" | "jfs" | "vfat" => {
                 if files > 0 {
                     return Err(LabError::Kernel {
                         path: image.to_owned(),
-                        why: "no tool fills a reiserfs without mounting it; create it empty and \
-                            fill it in the guest"
-                            .into(),
+                        why: format!(
+                            "the lab fills no {self}; create it empty, with `files = 0`, and fill \
+                            it in the guest"
+                        ),
                     });
                 }
                 sized(bytes.max(64 << 20))?;
-                run(tool().args(["-q", "-f", "-f", "-u", UUID]).args([to]))
+                let args: &[&str] = match self.kind.name {
+                    "reiserfs" => &["-q", "-f", "-f", "-u", UUID],
+                    "jfs" => &["-q"],
+                    _ => &["--invariant"],
+                };
+                run(tool().args(args).args([to]))
             }
             "squashfs" => {
                 let compressor = self.options.first().map_or("gzip", String::as_str);

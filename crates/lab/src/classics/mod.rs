@@ -36,6 +36,7 @@ macro_rules! classic {
 const FILES: &[(&str, &str)] = &[
     classic!("root-filesystems"),
     classic!("log-replay"),
+    classic!("several-filesystems"),
     classic!("jffs2-mount"),
     classic!("jffs2-first-mount"),
     classic!("jffs2-first-mount-nor"),
