@@ -177,8 +177,9 @@ pub struct Relocate {
 
 #[derive(Debug, Args)]
 pub struct Order {
-    /// Files in the order in which they are read: one path per line; for ext4 also an access list
-    #[arg(value_name = "LIST", value_hint = ValueHint::FilePath)]
+    /// Files in the order in which they are read: one path per line, or a folder of such lists
+    /// (*.list); for ext4 also an access list
+    #[arg(value_name = "LIST", value_hint = ValueHint::AnyPath)]
     pub list: PathBuf,
     /// Image builder
     #[arg(long = "for", value_name = "BUILDER")]

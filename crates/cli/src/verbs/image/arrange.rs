@@ -54,6 +54,9 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
 /// The access list at `path`, and whether it was recorded; of one path in a line, whole
 /// files in that order.
 fn list(path: &Path, image: &Path) -> Result<(AccessList, bool)> {
+    if path.is_dir() {
+        return Ok((layout::list_of_paths(image, &paths::list(path)?)?, false));
+    }
     let mut head = Vec::new();
     let shown = path.display();
     File::open(path)
