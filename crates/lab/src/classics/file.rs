@@ -102,6 +102,8 @@ struct WorkloadFile {
     initramfs: Vec<String>,
     #[serde(default)]
     storage: Vec<String>,
+    #[serde(default)]
+    ide_disks: u8,
     root: Option<RootOn>,
     /// What all scripts begin with.
     #[serde(default)]
@@ -310,6 +312,7 @@ pub(crate) fn workload(
         carried: file.carried,
         initramfs: treatments(&file.initramfs)?,
         storage: file.storage,
+        ide_disks: file.ide_disks,
         root: file.root,
         script: format!("{}{}", file.prelude, file.script),
         limit_wall_s: file.limit_wall_s,

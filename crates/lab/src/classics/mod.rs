@@ -66,6 +66,7 @@ const FILES: &[(&str, &str)] = &[
     classic!("late-modules-beside"),
     classic!("function-trace"),
     classic!("empty-ports"),
+    classic!("ide-disk"),
     classic!("removing-files"),
     classic!("inline-data"),
     classic!("merged-metadata"),

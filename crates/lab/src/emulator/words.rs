@@ -30,6 +30,22 @@ impl Words {
         self.pair("-drive", format!("{before}{}{after}", option(path)));
     }
 
+    /// The file at `path` is disk `number` of a PCI controller with two IDE channels: 0 and 1
+    /// are master and slave of the first. Call it for 0 first.
+    pub fn ide_disk(&mut self, number: u8, path: &Path) {
+        if number == 0 {
+            self.pair("-device", "piix3-ide,id=pata");
+        }
+        let file = option(path);
+        self.pair(
+            "-drive",
+            format!("if=none,id=disk{number},format=raw,file={file}"),
+        );
+        let (bus, unit) = (number / 2, number % 2);
+        let place = format!("ide-hd,drive=disk{number},bus=pata.{bus},unit={unit}");
+        self.pair("-device", place);
+    }
+
     /// QEMU's monitor listens on the socket at `path`.
     pub fn monitor(&mut self, path: &Path) {
         let socket = format!("socket,id=qmp,path={},server=on,wait=off", option(path));

@@ -40,6 +40,9 @@ use treat::FileTreatment;
 const KERNEL_AT: u64 = 0x8000;
 const FLASH_BYTES: usize = arm9::FLASH_BYTES as usize;
 
+/// How large an IDE disk is.
+const IDE_MIB: u32 = 8;
+
 /// Where a script begins, in the initramfs. `mark NAME` says where it is; with
 /// `-c`, on a machine that has one, with the counter that runs from reset.
 const PRELUDE: &str = "#!/bin/busybox sh
@@ -157,6 +160,9 @@ pub struct Workload {
     pub initramfs: Vec<FileTreatment>,
     /// The storage profiles that the script can serve its images with.
     pub storage: Vec<String>,
+    /// The disks on the IDE interface of a `pc`, which has none otherwise: `IDE_MIB` each,
+    /// with one partition; the second is the slave of the first.
+    pub ide_disks: u8,
     /// Where the root comes from, if there is no script.
     pub root: Option<RootOn>,
     /// The script.
@@ -238,6 +244,18 @@ impl Image {
         treat(&self.name, &self.treatments, &mut bytes)?;
         Ok(bytes)
     }
+}
+
+/// A disk whose table names one partition, behind its first MiB.
+fn partitioned() -> Vec<u8> {
+    const SECTORS: u32 = 2048;
+    let mut disk = vec![0; IDE_MIB as usize * SECTORS as usize * 512];
+    let (start, length) = (SECTORS, (IDE_MIB - 1) * SECTORS);
+    disk[450] = 0x83;
+    disk[454..458].copy_from_slice(&start.to_le_bytes());
+    disk[458..462].copy_from_slice(&length.to_le_bytes());
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    disk
 }
 
 /// What a workload left.
@@ -354,6 +372,11 @@ impl Workload {
         }
         if let Some(device_tree) = &kernel.device_tree {
             words.pair("-dtb", device_tree);
+        }
+        for number in 0..self.ide_disks {
+            let disk = work.join(format!("disk{number}"));
+            fs::write(&disk, partitioned()).map_err(io_error(&disk, "cannot be written"))?;
+            words.ide_disk(number, &disk);
         }
         let mut cmdline = "panic=-1 printk.devkmsg=on".to_owned();
         if !self.cmdline.iter().any(|w| w.starts_with("console=")) {
