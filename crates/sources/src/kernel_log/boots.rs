@@ -6,7 +6,6 @@ use crate::several_boots::ranges;
 use crate::text::lines;
 use memchr::memmem;
 use std::ops::Range;
-use std::thread;
 
 /// Stamps that step back by more are of another boot, not of another processor.
 const RESTART_NS: i64 = 1_000_000_000;
@@ -17,11 +16,9 @@ const BETWEEN: [&[u8]; 2] = [b"-- Boot ", b"-- Reboot --"];
 /// The boots of a log, each from its first byte to that of the next; empty if it has one.
 pub(super) fn boots(log: &[u8]) -> Vec<Range<u64>> {
     let between = |line: &[u8]| BETWEEN.iter().any(|b| line.starts_with(b));
-    let Signs {
-        is_journal,
-        versions,
-        bootings,
-    } = Signs::of(log);
+    let is_journal = BETWEEN.iter().any(|b| memmem::find(log, b).is_some());
+    let versions = memmem::find_iter(log, VERSION).take(2).count();
+    let bootings = memmem::find_iter(log, BOOTING).take(2).count();
     // Most logs need no walk.
     if versions + bootings == 0 && !is_journal {
         return Vec::new();
@@ -57,70 +54,6 @@ pub(super) fn boots(log: &[u8]) -> Vec<Range<u64>> {
         }
     }
     ranges(&starts, log.len() as u64)
-}
-
-/// What is looked for in one piece of a log before the next, in bytes: it stays in a
-/// processor's cache, so that the log is fetched from memory once.
-const PIECE: usize = 256 * 1024;
-
-/// A shorter log is not worth a thread, in bytes.
-const SHORT: usize = 16 * PIECE;
-
-/// The longest of what is looked for, in bytes.
-const LONGEST: usize = BOOTING.len();
-
-/// What of a log tells whether it may have several boots.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Signs {
-    /// It has a line that journalctl prints between two boots.
-    is_journal: bool,
-    versions: usize,
-    bootings: usize,
-}
-
-impl Signs {
-    fn of(log: &[u8]) -> Self {
-        if log.len() < SHORT {
-            return Self::between(log, 0, log.len());
-        }
-        let middle = log.len() / 2;
-        let (first, second) = thread::scope(|scope| {
-            let half = || Self::between(log, middle, log.len());
-            let other = thread::Builder::new().spawn_scoped(scope, half);
-            let first = Self::between(log, 0, middle);
-            let other = other.ok().and_then(|o| o.join().ok());
-            (first, other.unwrap_or_else(half))
-        });
-        first.and(second)
-    }
-
-    /// Of what begins from `from` on and before `to`.
-    fn between(log: &[u8], from: usize, to: usize) -> Self {
-        let mut signs = Self::default();
-        for start in (from..to).step_by(PIECE) {
-            let length = PIECE.min(to - start);
-            let end = (start + length + LONGEST - 1).min(log.len());
-            let piece = log.get(start..end).unwrap_or_default();
-            let count = |what: &[u8]| {
-                let found = memmem::find_iter(piece, what);
-                found.take_while(|at| *at < length).count()
-            };
-            signs = signs.and(Self {
-                is_journal: BETWEEN.iter().any(|b| count(b) > 0),
-                versions: count(VERSION),
-                bootings: count(BOOTING),
-            });
-        }
-        signs
-    }
-
-    const fn and(self, other: Self) -> Self {
-        Self {
-            is_journal: self.is_journal || other.is_journal,
-            versions: self.versions.saturating_add(other.versions),
-            bootings: self.bootings.saturating_add(other.bootings),
-        }
-    }
 }
 
 /// What a boot has had so far.
@@ -160,29 +93,7 @@ impl Begun {
 
 #[cfg(test)]
 mod tests {
-    use super::{BETWEEN, BOOTING, LONGEST, PIECE, SHORT, Signs, VERSION, boots};
-
-    #[test]
-    fn signs_are_counted_once_wherever_they_lie() {
-        assert!(
-            [VERSION, BOOTING, BETWEEN[0], BETWEEN[1]]
-                .iter()
-                .all(|s| s.len() <= LONGEST)
-        );
-        let middle = SHORT / 2;
-        for what in [VERSION, BOOTING] {
-            for place in [PIECE, middle, middle + PIECE, SHORT] {
-                for before in 0..=what.len() {
-                    let mut log = vec![b'x'; SHORT];
-                    let at = (place - before).min(SHORT - what.len());
-                    log[at..at + what.len()].copy_from_slice(what);
-                    let signs = Signs::of(&log);
-                    assert_eq!(signs.versions + signs.bootings, 1, "{place} {before}");
-                    assert!(!signs.is_journal);
-                }
-            }
-        }
-    }
+    use super::boots;
 
     #[test]
     fn a_log_is_cut_where_a_kernel_begins_again() {
