@@ -290,6 +290,11 @@ pub(crate) fn workload(
     let file: WorkloadFile = all
         .try_into()
         .map_err(|e: toml::de::Error| e.message().to_owned())?;
+    if file.ide_disks > 4 || file.ide_disks > 0 && file.board != Board::Pc {
+        return Err(
+            "`ide_disks` is at most 4, and only the board `pc` has an interface for them".into(),
+        );
+    }
     let images = file.image.into_iter().map(|mut image| {
         if image.tree.root {
             image.tree.treatments.extend(file.root_treatments.clone());
@@ -338,6 +343,18 @@ mod tests {
             assert!(of(wrong).is_err(), "{wrong}");
         }
         assert_eq!(treated(words(), &[]).unwrap(), words());
+    }
+
+    #[test]
+    fn ide_disks_fit_the_board() {
+        for (board, disks, is_right) in [("pc", 4, true), ("pc", 5, false), ("arm-virt", 1, false)]
+        {
+            let text = format!("board = \"{board}\"\nmemory_mb = 64\nide_disks = {disks}");
+            let shared = text.parse().unwrap();
+            let case = "name = \"x\"".parse().unwrap();
+            let made = super::workload(&shared, &case, Path::new(""));
+            assert_eq!(made.is_ok(), is_right, "{board} {disks}: {made:?}");
+        }
     }
 
     #[test]
