@@ -1,7 +1,7 @@
 //! The words of QEMU's command line.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The words, as they are put together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,20 +30,17 @@ impl Words {
         self.pair("-drive", format!("{before}{}{after}", option(path)));
     }
 
-    /// The file at `path` is disk `number` of a PCI controller with two IDE channels: 0 and 1
-    /// are master and slave of the first. Call it for 0 first.
-    pub fn ide_disk(&mut self, number: u8, path: &Path) {
-        if number == 0 {
-            self.pair("-device", "piix3-ide,id=pata");
+    /// The files are disks of a PCI controller with two IDE channels: master and slave of the
+    /// first channel, then of the second.
+    pub fn ide_disks(&mut self, files: &[PathBuf]) {
+        self.pair("-device", "piix3-ide,id=pata");
+        for (number, file) in files.iter().enumerate() {
+            let drive = format!("if=none,id=disk{number},format=raw,file={}", option(file));
+            self.pair("-drive", drive);
+            let (bus, unit) = (number / 2, number % 2);
+            let place = format!("ide-hd,drive=disk{number},bus=pata.{bus},unit={unit}");
+            self.pair("-device", place);
         }
-        let file = option(path);
-        self.pair(
-            "-drive",
-            format!("if=none,id=disk{number},format=raw,file={file}"),
-        );
-        let (bus, unit) = (number / 2, number % 2);
-        let place = format!("ide-hd,drive=disk{number},bus=pata.{bus},unit={unit}");
-        self.pair("-device", place);
     }
 
     /// QEMU's monitor listens on the socket at `path`.

@@ -373,10 +373,13 @@ impl Workload {
         if let Some(device_tree) = &kernel.device_tree {
             words.pair("-dtb", device_tree);
         }
-        for number in 0..self.ide_disks {
-            let disk = work.join(format!("disk{number}"));
-            fs::write(&disk, partitioned()).map_err(io_error(&disk, "cannot be written"))?;
-            words.ide_disk(number, &disk);
+        if self.ide_disks > 0 {
+            let disks = (0..self.ide_disks).map(|n| work.join(format!("disk{n}")));
+            let disks: Vec<PathBuf> = disks.collect();
+            for disk in &disks {
+                fs::write(disk, partitioned()).map_err(io_error(disk, "cannot be written"))?;
+            }
+            words.ide_disks(&disks);
         }
         let mut cmdline = "panic=-1 printk.devkmsg=on".to_owned();
         if !self.cmdline.iter().any(|w| w.starts_with("console=")) {

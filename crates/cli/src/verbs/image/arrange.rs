@@ -54,14 +54,14 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
 /// The access list at `path`, and whether it was recorded; of one path in a line, whole
 /// files in that order.
 fn list(path: &Path, image: &Path) -> Result<(AccessList, bool)> {
-    if path.is_dir() {
-        return Ok((layout::list_of_paths(image, &paths::list(path)?)?, false));
-    }
     let mut head = Vec::new();
     let shown = path.display();
-    File::open(path)
-        .and_then(|f| f.take(KIND.len() as u64).read_to_end(&mut head))
-        .with_context(|| format!("{shown}: cannot be read"))?;
+    // A folder holds lists of paths.
+    if !path.is_dir() {
+        File::open(path)
+            .and_then(|f| f.take(KIND.len() as u64).read_to_end(&mut head))
+            .with_context(|| format!("{shown}: cannot be read"))?;
+    }
     if head == KIND.as_bytes() {
         return Ok((layout::read_list(path)?, true));
     }
