@@ -27,21 +27,8 @@ const PARTS: (i64, i64, i64) = (30, 75, 100);
 const IN_INITRD: [&str; 4] = ["dracut", "stage-1-init", "mkinitcpio", "initramfs"];
 
 /// The longest silences of a log that has the lines of programs, while systemd or an
-/// initramfs was still at work, and those of the kernel's log while an initramfs was.
+/// initramfs was still at work.
 pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
-    let mut all = of_programs(view);
-    // The lines around one are its place.
-    let is_other = |f: &Found, other: &Found| {
-        let mut places = f.evidence.iter().map(|e| &e.place);
-        !places.any(|p| other.evidence.iter().any(|e| e.place == *p))
-    };
-    let mut others = super::silence::of_initramfs(view);
-    others.retain(|f| all.iter().all(|other| is_other(f, other)));
-    all.extend(others);
-    all
-}
-
-fn of_programs(view: &View<'_>) -> Vec<Found> {
     let rows = &view.phases.phases;
     let first = rows.iter().find(|p| p.name >= Phase::Kernel);
     // An excerpt of programs' lines alone has no phase.

@@ -151,12 +151,21 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     finish(view, found)
 }
 
-/// The same while an initramfs runs programs, and nothing tells that the kernel was at work.
-pub(super) fn of_initramfs(view: &View<'_>) -> Vec<Found> {
-    let mut found = quiet_stretches(view);
-    found.retain(|s| is_of_initramfs(view, s));
-    let found = finish(view, found).into_iter();
-    found.map(|f| f.names(["initrd"])).collect()
+/// Those of programs: in a log that has their lines, and in the kernel's while an initramfs
+/// runs and nothing tells that the kernel was at work.
+pub(super) fn of_programs(view: &View<'_>) -> Vec<Found> {
+    let mut all = quiet::silences(view);
+    // The lines around one are its place.
+    let is_other = |f: &Found, other: &Found| {
+        let mut places = f.evidence.iter().map(|e| &e.place);
+        !places.any(|p| other.evidence.iter().any(|e| e.place == *p))
+    };
+    let mut silent = quiet_stretches(view);
+    silent.retain(|s| is_of_initramfs(view, s));
+    let mut others = finish(view, silent);
+    others.retain(|f| all.iter().all(|other| is_other(f, other)));
+    all.extend(others.into_iter().map(|f| f.names(["initrd"])));
+    all
 }
 
 /// A stretch in which nothing is said: how long, the lines before and after it, and those

@@ -5,7 +5,7 @@ use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
 use crate::findings::{
-    cloud_init, coldplug, modules, order, pictures, processes, quiet, scripts, shells, storage,
+    cloud_init, coldplug, modules, order, pictures, processes, scripts, shells, silence, storage,
     units, waits,
 };
 
@@ -197,7 +197,7 @@ pub(super) const RULES: &[Rule] = &[
         needs: "a log with time stamps that has the lines of programs, and the end of the boot; or a kernel log of an initramfs, without `initcall_debug`",
         treatment: None,
         watch: &[],
-        find: |v: &View<'_>| quiet::silences(v),
+        find: |v: &View<'_>| silence::of_programs(v),
     },
     Rule {
         id: "rebuilt-at-boot",
