@@ -11,7 +11,7 @@ use record::{Nanos, Origin, Phase, Record};
 
 /// Lines that timers and threads write beside what the kernel is doing: a silence goes on
 /// through them.
-pub(crate) const BESIDE: [&str; 7] = [
+const BESIDE: [&str; 7] = [
     "uninitialized urandom read",
     "random: nonblocking pool is initialized",
     "Refined TSC clocksource",
@@ -20,6 +20,22 @@ pub(crate) const BESIDE: [&str; 7] = [
     "urandom warning(s) missed",
     "clocksource: timekeeping watchdog",
 ];
+
+/// Whether a line is one of these.
+pub(crate) fn is_beside(text: &str) -> bool {
+    BESIDE.iter().any(|b| text.contains(b))
+}
+
+/// What a work queue says once it has measured the time stamp counter
+/// (`tsc_refine_calibration_work`): its frequency, its name, and that it is the clock now.
+const MEASURED: [&str; 2] = ["Refined TSC clocksource", "clocksource: tsc: mask: "];
+const TAKEN: &str = "Switched to clocksource tsc";
+
+/// Whether a line is of that work. Before the first program the kernel's own thread may
+/// write the last two as well.
+pub(crate) fn is_of_clock(text: &str) -> bool {
+    MEASURED.iter().any(|m| text.contains(m)) || text.trim_end().ends_with(TAKEN)
+}
 
 /// A line: how it begins, and what else it contains.
 type Cue = (&'static str, &'static str);
@@ -175,8 +191,7 @@ pub(crate) fn works(record: &Record, phases: &Phases) -> Vec<Work> {
     let tests_ciphers = !cmdline.split_whitespace().any(|w| w == NO_CIPHER_TESTS);
     let lines = record.messages().iter().filter_map(|m| {
         let (at, text) = (m.at?, record.text(m));
-        let is_beside = BESIDE.iter().any(|b| text.contains(b));
-        let counts = start <= at && at <= end && !is_beside && !text.trim().is_empty();
+        let counts = start <= at && at <= end && !is_beside(text) && !text.trim().is_empty();
         counts.then_some((at, text, m.origin))
     });
     let lines: Vec<_> = lines.collect();

@@ -2,7 +2,7 @@
 //! that has a name was running.
 
 use crate::initcall_order::{Position, position, stretch as calls_between};
-use crate::kernel_work::{BESIDE, works};
+use crate::kernel_work::{is_beside, works};
 use crate::path::device_waits;
 use crate::phases::{INITCALL_STAGE, PhaseRow, Phases, UNIT_STAGE};
 use crate::spans;
@@ -161,8 +161,12 @@ fn known<'r>(record: &'r Record, phases: &'r Phases) -> Vec<Known<'r>> {
     for message in record.messages() {
         let text = record.text(message);
         // A line of a timer says nothing of what goes on beside it.
-        let says = !BESIDE.iter().any(|b| text.contains(b));
-        all.extend(message.at.filter(|_| says).map(|t| at(t, t, text)));
+        all.extend(
+            message
+                .at
+                .filter(|_| !is_beside(text))
+                .map(|t| at(t, t, text)),
+        );
     }
     for mark in record.marks() {
         all.push(at(mark.at, mark.at, record.name(mark.name)));

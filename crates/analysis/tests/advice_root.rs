@@ -4,7 +4,9 @@
 mod common;
 
 use common::record;
-use firstlight_analysis::{Finding, Library, RootTree, SystemFacts, advice, phases};
+use firstlight_analysis::{
+    Finding, ImageFact, ImageKind, Library, Place, RootTree, SystemFacts, advice, phases,
+};
 use record::Nanos;
 
 const BOOT: &str = "mark 0s kernel-start kernel
@@ -163,4 +165,49 @@ fn tracers_and_their_files_are_told_apart() {
         ),
     ];
     assert_eq!(told, wanted);
+}
+
+/// What debuggers read is unpacked with the rest of a root that lies in the initramfs.
+#[test]
+fn symbols_in_an_initramfs_take_their_share_of_its_unpacking() {
+    let tree = RootTree {
+        source: "/r".to_owned(),
+        unstripped: [("bin/app".to_owned(), 10 << 20)].into(),
+        ..RootTree::default()
+    };
+    let archive = ImageFact {
+        place: Place {
+            source: "initramfs".to_owned(),
+            offset: 0,
+        },
+        what: ImageKind::Initramfs {
+            compression: "gzip".to_owned(),
+            packed: 8 << 20,
+            unpacked: 40 << 20,
+            entries: 9,
+        },
+    };
+    let system = SystemFacts {
+        root: Some(tree),
+        images: vec![archive],
+        ..SystemFacts::default()
+    };
+    let told = |root: &str| {
+        let text = format!(
+            "source boot.log kernel-log\nclock printk printk\nmark 0s kernel-clock-start kernel\n\
+             {root}say 200ms 6 Trying to unpack rootfs image as initramfs...\n\
+             say 600ms 6 Freeing initrd memory: 8192K\nmark 9s startup-finished -\n"
+        );
+        let record = record(&text);
+        let all = advice(&record, &phases(&record), &system).findings;
+        let f = all.into_iter().find(|f| f.id == "unstripped").unwrap();
+        (f.expected, f.saving.unwrap())
+    };
+    let ms = Nanos::from_millis;
+    // A quarter of 400 ms.
+    let (expected, range) = told("fact root.filesystem rootfs\n");
+    assert_eq!((expected, range), (ms(100), (ms(30), ms(110))));
+    // On a device they are never read: a tenth of what they take at 20 MB/s.
+    let (expected, (low, _)) = told("");
+    assert_eq!((expected, low), (Nanos(52_428_800), Nanos::ZERO));
 }

@@ -612,6 +612,121 @@ fn a_silence_of_programs_is_told_where_no_unit_starts() {
     );
 }
 
+/// The path of the kernel's calls does not know who waited for a module: what else goes on
+/// meanwhile tells it.
+#[test]
+fn a_module_that_polls_is_waited_for_where_nothing_else_goes_on() {
+    let text = "source dmesg.txt kernel-log
+        clock printk printk
+        mark 0s kernel-clock-start kernel
+        span initcall 0.5s 0.6s acpi_init outcome=0
+        mark 1s initrd-start initrd
+        say 1s 6 Run /init as init process
+        span initcall 1.1s 4.1s floppy_module_init [floppy] outcome=-19
+        say 2s 6 clocksource: Switched to clocksource tsc
+        say 4.09s 6 floppy0: no floppy controllers found
+        say 4.15s 6 the next line
+        mark 5s startup-finished -";
+    let f = one(text, "hardware-polls");
+    let (low, high) = f.saving.unwrap();
+    assert_eq!((ms(low), ms(f.expected), ms(high)), (1_500, 2_700, 3_300));
+    // Another module is loaded meanwhile.
+    let other = format!("{text}\nspan initcall 2s 2.1s other_init outcome=0");
+    let f = one(&other, "hardware-polls");
+    assert!(f.expected.0 < 2_000_000_000, "{f:?}");
+    assert_eq!(ms(f.saving.unwrap().1), 3_000);
+    // The log does not go on when it has ended.
+    let later = text.replace("say 4.15s", "say 4.9s");
+    assert!(one(&later, "hardware-polls").expected.0 < 2_000_000_000);
+}
+
+/// What a timer's work writes is no answer of a device.
+#[test]
+fn missing_firmware_is_waited_for_through_lines_of_the_clock() {
+    let text = "source dmesg.txt kernel-log
+        clock printk printk
+        mark 0s kernel-clock-start kernel
+        say 1s 4 misc planted: Falling back to sysfs fallback for: planted.bin
+        say 2s 6 tsc: Refined TSC clocksource calibration: 1 MHz
+        say 2.1s 6 clocksource: tsc: mask: 0xffffffffffffffff
+        say 2.2s 6 clocksource: Switched to clocksource tsc
+        say 62.5s 6 planted: load of 'planted.bin' failed: -110
+        mark 70s startup-finished -";
+    let f = one(text, "missing-hardware");
+    let (low, high) = f.saving.unwrap();
+    // A timer of the kernel may be late by a tenth.
+    assert_eq!((ms(low), ms(high)), (24_600, 61_500));
+    let late = text.replace("62.5s", "69s");
+    assert_eq!(ms(one(&late, "missing-hardware").saving.unwrap().1), 66_000);
+}
+
+/// Nor do they end the wait for random numbers; and a processor that has none cannot be
+/// trusted to make them.
+#[test]
+fn random_numbers_are_waited_for_through_lines_of_the_clock() {
+    let text = "source dmesg.txt kernel-log
+        clock printk printk
+        mark 0s kernel-clock-start kernel
+        say 0s 6 Linux version 6.1.0
+        say 1s 6 Run /init as init process
+        say 1.6s 6 clocksource: tsc: mask: 0xffffffffffffffff
+        say 1.7s 6 clocksource: Switched to clocksource tsc
+        say 2.1s 5 random: crng init done
+        say 2.101s 6 the next line
+        mark 5s startup-finished -";
+    let f = one(text, "random-wait");
+    assert_eq!(ms(f.saving.unwrap().1), 1_100);
+    assert_eq!(f.treatment.as_deref(), Some("cmdline+=random.trust_cpu=on"));
+    let arm = text.replace(
+        "say 0s 6 Linux",
+        "say 0s 6 CPU: ARM926EJ-S [41069265] revision 5 (ARMv5TEJ), cr=00093177\nsay 0s 6 Linux",
+    );
+    let f = one(&arm, "random-wait");
+    assert_eq!(f.treatment, None);
+    assert!(f.why.contains("rng-seed"), "{}", f.why);
+}
+
+/// While an initramfs runs, a silence is its programs', unless the lines name a driver.
+#[test]
+fn a_silence_in_an_initramfs_is_its_programs() {
+    let text = "source dmesg.txt kernel-log
+        clock printk printk
+        mark 0s kernel-clock-start kernel
+        say 0s 6 Linux version 6.1.0
+        say 0.1s 6 a line of the kernel
+        say 1.2s 6 Run /init as init process
+        mark 1.2s initrd-start initrd
+        say 1.3s 6 a first line
+        say 2.2s 6 clocksource: tsc: mask: 0xffffffffffffffff max_cycles: 0x1cd42c7a813
+        say 2.3s 6 clocksource: Switched to clocksource tsc
+        say 4.3s 6 a second line
+        mark 5s root-mounted -
+        mark 6s startup-finished -";
+    let all = found(text);
+    let of = |id: &str| all.iter().filter(|f| f.id == id).collect::<Vec<_>>();
+    // What the timer's work writes beside is no end of it.
+    let [silence] = of("program-silence")[..] else {
+        panic!("{all:?}");
+    };
+    assert_eq!(ms(silence.saving.unwrap().1), 3_000);
+    assert_eq!(
+        silence.title,
+        "Nothing is logged for 3.000 s before `a second line`"
+    );
+    assert!(silence.names.contains(&"initrd".to_owned()));
+    // The 1.1 s before it are the kernel's.
+    let [own] = of("kernel-silence")[..] else {
+        panic!("{all:?}");
+    };
+    assert_eq!(ms(own.saving.unwrap().1), 1_100);
+    // A driver that its lines name is no program.
+    let text = text
+        .replace("a first line", "ahci 0000:00:1f.2: begins")
+        .replace("a second line", "ahci 0000:00:1f.2: is ready");
+    let all = found(&text);
+    assert!(all.iter().all(|f| f.id != "program-silence"), "{all:?}");
+}
+
 #[test]
 fn a_wait_for_the_root_names_what_ended_it() {
     let f = one(

@@ -5,6 +5,7 @@ use super::subject::subject;
 use super::text::cmdline as text;
 use super::view::{Line, View, number, times};
 use crate::console::{line_rate, plain_line_time, serial_console};
+use crate::kernel_work::is_of_clock;
 use record::{Nanos, Phase, SpanKind, mark};
 
 /// Words that make a boot talk or check, and what each does. A word that ends
@@ -318,6 +319,7 @@ pub(super) fn random_wait<'a>(view: &'a View<'_>) -> Option<RandomWait<'a>> {
             let before = (0..done.at).rev().take(64).filter_map(|i| view.line(i));
             let from = before
                 .filter(|l| l.message.origin.source == done.message.origin.source)
+                .filter(|l| !is_of_clock(l.text))
                 .find_map(|l| l.message.at)?;
             let next = view
                 .after(&done)
@@ -352,15 +354,17 @@ pub(super) fn random_numbers(view: &View<'_>) -> Option<Found> {
         (false, Some(_)) => (0, 50),
         (false, None) => (0, 30),
     };
-    Some(
-        Found::new()
-            .evidence(wait.early.map(|l| view.quote(&l)))
-            .evidence([view.quote(&wait.done)])
-            .parts(silence, low, expected, 100)
-            .within(silence)
-            .names(["random"])
-            .treatment("cmdline+=random.trust_cpu=on"),
-    )
+    let found = Found::new()
+        .evidence(wait.early.map(|l| view.quote(&l)))
+        .evidence([view.quote(&wait.done)])
+        .parts(silence, low, expected, 100)
+        .within(silence)
+        .names(["random"]);
+    Some(match view.arm() {
+        // No 32-bit ARM has a generator that the kernel could trust.
+        Some(_) => found.why(text::NO_GENERATOR).cost(text::SEED_COST),
+        None => found.treatment("cmdline+=random.trust_cpu=on"),
+    })
 }
 
 /// The watchdog of clocks finds one that is not steady, and slower ones are

@@ -5,7 +5,8 @@ use super::found::{Found, Scope};
 use super::subject::subject;
 use super::text::hardware as text;
 use super::view::{Line, View, elapsed};
-use record::Nanos;
+use crate::kernel_work::{is_beside, is_of_clock};
+use record::{Nanos, Span};
 
 /// Initcalls that poll for old hardware: why, and the word that leaves it out.
 const POLLS: [(&str, &str, Option<&str>); 6] = [
@@ -46,18 +47,59 @@ pub(super) fn polls(view: &View<'_>) -> Vec<Found> {
             .iter()
             .map(|(name, _, _)| (*name).to_owned())
             .collect();
+        // The path of the kernel's own calls does not know who waited for a module. Where
+        // nothing else went on meanwhile, everything did, and for its loading.
+        let stands_still = found
+            .iter()
+            .all(|(name, _, call)| name.ends_with(']') && is_alone(view, call));
+        let (low, expected, high) = match stands_still {
+            true => OF_MODULE,
+            false => OF_CALL,
+        };
         all.push(
             Found::new()
                 .title(text::poll(function, time))
                 .why(text::poll_why(what))
                 .evidence(view.initcall_evidence(&found))
-                .parts(time, 90, 98, 100)
-                .within(time)
-                .scope(Scope::Items(names))
+                .parts(time, low, expected, high)
+                .within(Nanos(time.0 / 100 * high))
+                .scope(match stands_still {
+                    true => Scope::Serial,
+                    false => Scope::Items(names),
+                })
                 .maybe_treatment(word.map(|w| format!("cmdline+={w}"))),
         );
     }
     all
+}
+
+/// What is saved of a call, and of a module's for which all that the log shows waited: a
+/// module that is not loaded is not read and linked either, which is taken for a tenth at most.
+const OF_CALL: (i64, i64, i64) = (90, 98, 100);
+const OF_MODULE: (i64, i64, i64) = (50, 90, 110);
+
+/// Whoever waited for a call goes on within this time.
+const GOES_ON: Nanos = Nanos::from_millis(100);
+
+/// Whether nothing began or ended while a call ran, and the log goes on soon after it.
+fn is_alone(view: &View<'_>, call: &Span) -> bool {
+    let (Some(from), Some(to)) = (call.start, call.end) else {
+        return false;
+    };
+    let inside = |t: Nanos| from < t && t < to;
+    let goes_on = |at: Nanos| to < at && at - to <= GOES_ON;
+    let record = view.record;
+    let ends = |s: &Span| [s.start, s.end].into_iter().flatten();
+    let mut others = record.spans().iter().filter(|s| s.name != call.name);
+    let lines = || {
+        let messages = record.messages().iter();
+        messages.filter_map(|m| Some((m.at?, record.text(m))))
+    };
+    // What it says itself comes with its end.
+    let says = |(at, text): (Nanos, &str)| inside(at) && to - at > GOES_ON && !is_timers(text);
+    let next = lines().map(|(at, _)| at);
+    let mut next = next.chain(record.spans().iter().filter_map(|s| s.start));
+    !others.any(|s| ends(s).any(inside)) && !lines().any(says) && next.any(goes_on)
 }
 
 /// Lines by which a bus says that something did not answer, what that is, and
@@ -136,6 +178,23 @@ fn silence_before(view: &View<'_>, line: &Line<'_>, most: Nanos) -> Nanos {
         .map_or(Nanos::ZERO, |t| t.min(most))
 }
 
+/// Whether a line was written by timers and threads, whatever else went on.
+fn is_timers(text: &str) -> bool {
+    is_beside(text) || is_of_clock(text)
+}
+
+/// A long timeout may end so much later, as the kernel's timers are coarse, in percent.
+const LATE: i64 = 110;
+
+/// How long nothing was said after a line but what timers write beside, at most `most`.
+fn silence_after(view: &View<'_>, line: &Line<'_>, most: Nanos) -> Nanos {
+    let mut next = view.after(line).filter(|l| !is_timers(l.text));
+    let ends = next.find_map(|l| l.message.at).zip(line.message.at);
+    ends.map_or(Nanos::ZERO, |(to, from)| {
+        (to - from).max(Nanos::ZERO).min(most)
+    })
+}
+
 /// Devices that did not answer.
 pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
     let mut by_what: Vec<(&str, Nanos, Vec<Evidence>, usize)> = Vec::new();
@@ -143,9 +202,7 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
         for line in view.said(text) {
             // A missing firmware is waited for after the line, others before it.
             let time = match usual >= FIRMWARE_TIMEOUT {
-                true => view
-                    .silence_after(&line)
-                    .map_or(Nanos::ZERO, |t| t.min(usual)),
+                true => silence_after(view, &line, Nanos(usual.0 / 100 * LATE)),
                 false => silence_before(view, &line, usual),
             };
             let found = by_what.iter_mut().find(|(w, ..)| *w == what);

@@ -2,6 +2,7 @@
 
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
+use super::libraries::{OF_INITRAMFS, in_initramfs};
 use super::text::root as text;
 use super::view::{View, number, transfer};
 use crate::system::RootTree;
@@ -235,11 +236,17 @@ pub(super) fn unstripped(view: &View<'_>) -> Option<Found> {
             place: tree.place(path, 0),
         });
     let why = text::unstripped_why(files.len(), total);
-    Some(
-        Found::new()
-            .why(why)
-            .evidence(shown)
-            .parts(transfer(total, 20_000_000), 0, 10, 100)
-            .maybe_treatment(stripping(&files)),
-    )
+    let found = Found::new()
+        .why(why)
+        .evidence(shown)
+        .maybe_treatment(stripping(&files));
+    Some(match in_initramfs(view, total) {
+        Some((time, line)) => found.evidence([view.quote(&line)]).parts(
+            time,
+            OF_INITRAMFS.0,
+            OF_INITRAMFS.1,
+            OF_INITRAMFS.2,
+        ),
+        None => found.parts(transfer(total, 20_000_000), 0, 10, 100),
+    })
 }

@@ -1,4 +1,5 @@
-//! Times in which the kernel says nothing, although it is not done yet.
+//! Times in which the kernel's log says nothing, although the boot is not done yet: the kernel's
+//! own, and those of an initramfs.
 
 use super::found::Found;
 use super::quiet;
@@ -6,7 +7,7 @@ use super::subject::subject;
 use super::text::hardware as text;
 use super::view::{Line, View};
 use crate::console;
-use crate::kernel_work::{BESIDE, Told, told};
+use crate::kernel_work::{Told, is_beside, is_of_clock, told};
 use record::{Nanos, Origin, Phase, SourceId, mark};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -145,6 +146,60 @@ const TESTS: [&str; 2] = [
 /// silent, too: what counts is the time until the first of them runs, and until the root
 /// is there.
 pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
+    let mut found = quiet_stretches(view);
+    found.retain(|s| !is_of_initramfs(view, s));
+    finish(view, found)
+}
+
+/// Those of programs: in a log that has their lines, and in the kernel's while an initramfs
+/// runs and nothing tells that the kernel was at work.
+pub(super) fn of_programs(view: &View<'_>) -> Vec<Found> {
+    let mut all = quiet::silences(view);
+    // The lines around one are its place.
+    let is_other = |f: &Found, other: &Found| {
+        let mut places = f.evidence.iter().map(|e| &e.place);
+        !places.any(|p| other.evidence.iter().any(|e| e.place == *p))
+    };
+    let mut silent = quiet_stretches(view);
+    silent.retain(|s| is_of_initramfs(view, s));
+    let mut others = finish(view, silent);
+    others.retain(|f| all.iter().all(|other| is_other(f, other)));
+    all.extend(others.into_iter().map(|f| f.names(["initrd"])));
+    all
+}
+
+/// A stretch in which nothing is said: how long, the lines before and after it, and those
+/// that were written beside it.
+struct Silence<'a> {
+    gap: Nanos,
+    line: Line<'a>,
+    next: Line<'a>,
+    beside: Vec<&'a str>,
+}
+
+/// Whether the initramfs had begun when a line was written.
+fn has_programs(view: &View<'_>, line: &Line<'_>) -> bool {
+    let mut rows = view.phases.phases.iter();
+    let initrd = rows.find(|p| p.name == Phase::Initrd);
+    let from = line.message.at.zip(initrd.map(|p| p.start));
+    from.is_some_and(|(from, begin)| begin <= from)
+}
+
+/// Whether programs work or wait in a silence: the initramfs had begun, and the lines name
+/// nothing of the kernel.
+fn is_of_initramfs(view: &View<'_>, silence: &Silence<'_>) -> bool {
+    has_programs(view, &silence.line)
+        && told(silence.line.text, silence.next.text).is_none()
+        && !begins_tests(view, &silence.line)
+}
+
+/// Whether ciphers are tested after a line.
+fn begins_tests(view: &View<'_>, line: &Line<'_>) -> bool {
+    !view.has_flag("cryptomgr.notests") && TESTS.iter().any(|t| line.text.starts_with(t))
+}
+
+/// The silences of the kernel's log before the first program of the root, the longest first.
+fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
     if super::cmdline::has(view, record::SpanKind::Initcall) {
         return Vec::new();
     }
@@ -166,7 +221,7 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     let messages = view.record.messages().iter();
     let mut of_agent = messages.filter(|m| view.record.text(m).starts_with(AGENT));
     let agent_runs = of_agent.find_map(|m| m.at);
-    let mut found: Vec<(Nanos, Line<'_>, Line<'_>, Vec<&str>)> = Vec::new();
+    let mut found: Vec<Silence<'_>> = Vec::new();
     for at in 0..view.record.messages().len() {
         let Some(line) = view.line(at) else { break };
         // Stamps before the clock runs say nothing of time.
@@ -174,7 +229,8 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         let Some(from) = line.message.at.filter(|t| inside(*t) && runs(t)) else {
             continue;
         };
-        let is_beside = |l: &Line<'_>| BESIDE.iter().any(|b| l.text.contains(b));
+        let is_beside =
+            |l: &Line<'_>| is_beside(l.text) || (has_programs(view, l) && is_of_clock(l.text));
         if line.text.trim().is_empty() {
             continue;
         }
@@ -216,15 +272,24 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         // All of the wait for the root is one finding.
         let is_root = root.as_ref().is_some_and(|r| r.0 <= from && to <= r.1);
         if to - from > least && enabled != Some(to) && !is_flush && !is_random && !is_root {
-            found.push((to - from, line, next, beside));
+            found.push(Silence {
+                gap: to - from,
+                line,
+                next,
+                beside,
+            });
         }
     }
-    found.sort_by_key(|(gap, line, ..)| (std::cmp::Reverse(*gap), line.at));
+    found.sort_by_key(|s| (std::cmp::Reverse(s.gap), s.line.at));
+    found
+}
+
+/// What is told of some silences.
+fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
     // One word skips all tests of ciphers: their silences are one finding.
-    let skips = !view.has_flag("cryptomgr.notests");
-    let are_tests = |line: &Line<'_>| skips && TESTS.iter().any(|t| line.text.starts_with(t));
+    let are_tests = |line: &Line<'_>| begins_tests(view, line);
     let (mut tests, mut other_tests) = (0_usize, Vec::new());
-    found.retain(|(gap, line, ..)| {
+    found.retain(|Silence { gap, line, .. }| {
         tests += usize::from(are_tests(line));
         let is_first = !are_tests(line) || tests == 1;
         if !is_first {
@@ -232,63 +297,72 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         }
         is_first
     });
-    let found = found
-        .into_iter()
-        .take(MOST)
-        .map(|(gap, line, next, beside)| {
-            let tests = are_tests(&line);
-            let (low, expected, high) = match (tests, gap >= LONG) {
-                (true, _) => OF_SKIPPED,
-                (false, true) => OF_LONG,
-                (false, false) => OF_SHORT,
-            };
-            let others: &[(Nanos, Line<'_>)] = if tests { &other_tests } else { &[] };
-            let all = others.iter().fold(gap, |sum, (other, _)| sum + *other);
-            let after = view.quote(&next);
-            let hint = TIMEOUTS.iter().find(|(length, ..)| {
-                let past = gap - *length;
-                let late = LATE.max(Nanos(length.0 / 100 * LATE_PERCENT));
-                Nanos(-EARLY.0) <= past && past <= late
-            });
-            let mut found = Found::new();
-            found.why = told(line.text, next.text).map(|told| match told {
-                Told::Work(name) => text::told_work(name),
-                Told::Driver(name) => text::told_driver(name),
-            });
-            if let Some((_, _, what)) = hint {
-                found.more.push_str(what);
-            }
-            // The scripts of an initramfs look for the device before they mount the root.
-            let resumes = hint.is_some_and(|(_, name, _)| *name == RESUME);
-            if resumes && next.text.contains("mounted filesystem") {
-                found = found.treatment("cmdline+=noresume").cost(text::NO_RESUME);
-            }
-            if let Some(word) = without_command(next.text) {
-                found.more.push_str(text::OF_ATA);
-                found = found
-                    .treatment(format!("cmdline+={word}"))
-                    .cost(text::NO_ATA_LOG);
-            }
-            if tests {
-                found.more.push_str(text::OF_TESTS);
-                for (time, line) in others {
-                    found.more.push_str(&text::more_tests(time, line.text));
-                }
-                found = found
-                    .treatment("cmdline+=cryptomgr.notests")
-                    .names(["crypto"]);
-            }
-            found
-                .title(text::silence(gap, &after.text))
-                .evidence([view.quote(&line), after])
-                .evidence(others.iter().map(|(_, line)| view.quote(line)))
-                .parts(all, low, expected, high)
-                .within(all)
-                .names(subject(next.text))
-                .names(subject(line.text))
-                .names(beside.into_iter().flat_map(subject))
-                .names(hint.map(|(_, name, _)| *name))
+    let found = found.into_iter().take(MOST).map(|silence| {
+        let of_initramfs = is_of_initramfs(view, &silence);
+        let Silence {
+            gap,
+            line,
+            next,
+            beside,
+        } = silence;
+        let tests = are_tests(&line);
+        let (low, expected, high) = match (tests, gap >= LONG) {
+            (true, _) => OF_SKIPPED,
+            (false, true) => OF_LONG,
+            (false, false) => OF_SHORT,
+        };
+        let others: &[(Nanos, Line<'_>)] = if tests { &other_tests } else { &[] };
+        let all = others.iter().fold(gap, |sum, (other, _)| sum + *other);
+        let after = view.quote(&next);
+        let hint = TIMEOUTS.iter().find(|(length, ..)| {
+            let past = gap - *length;
+            let late = LATE.max(Nanos(length.0 / 100 * LATE_PERCENT));
+            Nanos(-EARLY.0) <= past && past <= late
         });
+        let mut found = Found::new();
+        found.why = match told(line.text, next.text) {
+            Some(Told::Work(name)) => Some(text::told_work(name)),
+            Some(Told::Driver(name)) => Some(text::told_driver(name)),
+            None => of_initramfs.then(|| text::IN_INITRAMFS.to_owned()),
+        };
+        if let Some((_, _, what)) = hint {
+            found.more.push_str(what);
+        }
+        // The scripts of an initramfs look for the device before they mount the root.
+        let resumes = hint.is_some_and(|(_, name, _)| *name == RESUME);
+        if resumes && next.text.contains("mounted filesystem") {
+            found = found.treatment("cmdline+=noresume").cost(text::NO_RESUME);
+        }
+        if let Some(word) = without_command(next.text) {
+            found.more.push_str(text::OF_ATA);
+            found = found
+                .treatment(format!("cmdline+={word}"))
+                .cost(text::NO_ATA_LOG);
+        }
+        if tests {
+            found.more.push_str(text::OF_TESTS);
+            for (time, line) in others {
+                found.more.push_str(&text::more_tests(time, line.text));
+            }
+            found = found
+                .treatment("cmdline+=cryptomgr.notests")
+                .names(["crypto"]);
+        }
+        let title = match of_initramfs {
+            true => text::programs_silence(gap, &after.text),
+            false => text::silence(gap, &after.text),
+        };
+        found
+            .title(title)
+            .evidence([view.quote(&line), after])
+            .evidence(others.iter().map(|(_, line)| view.quote(line)))
+            .parts(all, low, expected, high)
+            .within(all)
+            .names(subject(next.text))
+            .names(subject(line.text))
+            .names(beside.into_iter().flat_map(subject))
+            .names(hint.map(|(_, name, _)| *name))
+    });
     found.collect()
 }
 

@@ -1,11 +1,11 @@
-//! Silences of the kernel that another finding explains are told once.
+//! Silences that another finding explains are told once.
 
 use super::finding::Finding;
 use crate::place::Place;
 use record::Nanos;
 
-/// The rule of silences whose cause is not known.
-const SILENCE: &str = "kernel-silence";
+/// The rules of silences whose cause is not known.
+const SILENCES: [&str; 2] = ["kernel-silence", "program-silence"];
 
 /// A finding that explains a silence has its length, but for one part in so many.
 const PARTS: i64 = 20;
@@ -14,7 +14,8 @@ const PARTS: i64 = 20;
 /// same time.
 pub(super) fn once<T>(found: &mut Vec<T>, finding: impl Fn(&T) -> &Finding) {
     let all: Vec<&Finding> = found.iter().map(finding).collect();
-    let is_told = |f: &Finding| f.id == SILENCE && all.iter().any(|other| explains(other, f));
+    let is_told =
+        |f: &Finding| SILENCES.contains(&f.id) && all.iter().any(|other| explains(other, f));
     let told: Vec<bool> = all.iter().map(|f| is_told(f)).collect();
     let mut told = told.into_iter();
     found.retain(|_| !told.next().unwrap_or(false));
@@ -24,7 +25,7 @@ fn explains(other: &Finding, silence: &Finding) -> bool {
     let most = |f: &Finding| f.saving.map_or(Nanos::ZERO, |s| s.1);
     let (own, length) = (most(other), most(silence));
     let is_shared = |place: &Place| other.evidence.iter().any(|e| e.place == *place);
-    other.id != SILENCE
+    !SILENCES.contains(&other.id)
         && (own.0 - length.0).abs() <= length.0 / PARTS
         && silence.evidence.iter().any(|e| is_shared(&e.place))
 }

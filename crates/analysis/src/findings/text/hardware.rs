@@ -49,6 +49,10 @@ pub(in crate::findings) fn told_driver(name: impl Display) -> String {
     )
 }
 
+pub(in crate::findings) const IN_INITRAMFS: &str = "The initramfs runs its programs here, and none of them logs anything. A script waits \
+     for a device or a fixed time, or a program or module works in silence. Boot once with \
+     `rd.debug` (dracut) or `debug` (initramfs-tools).";
+
 pub(in crate::findings) fn programs_silence(gap: impl Display, next: impl Display) -> String {
     format!("Nothing is logged for {gap} before `{next}`")
 }
