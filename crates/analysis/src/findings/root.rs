@@ -6,7 +6,7 @@ use super::text::root as text;
 use super::view::{View, number, transfer};
 use crate::spans;
 use crate::system::RootTree;
-use record::{Nanos, Span, SpanKind};
+use record::{Span, SpanKind};
 use std::collections::BTreeSet;
 
 fn evidence(tree: &RootTree, path: &str, offset: usize, line: &str) -> Evidence {
