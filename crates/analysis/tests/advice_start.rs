@@ -472,3 +472,19 @@ fn a_log_that_ends_before_the_mounts_does_not_say_what_is_checked() {
         assert!(!is_told("kernel-log", &line), "{mounted}");
     }
 }
+
+/// What a module waits for beside programs, nobody else does, unless one waits for all devices.
+#[test]
+fn ports_that_are_probed_beside_programs_are_not_waited_for() {
+    let is_told = |begin: &str, more: &str| {
+        let text = format!(
+            "say {begin} 6 ata1: SATA max UDMA/133
+             say 1.6s 6 ata1: SATA link down (SStatus 0)\n{more}\n"
+        );
+        one(&text, "", "empty-ports").is_some()
+    };
+    assert!(is_told("0.9s", ""));
+    assert!(!is_told("1.1s", ""));
+    let settle = "span unit 1.05s 1.7s systemd-udev-settle.service";
+    assert!(is_told("1.1s", settle));
+}
