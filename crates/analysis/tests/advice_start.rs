@@ -404,3 +404,87 @@ fn on_one_processor_a_wait_for_udev_is_shared() {
     let network = "systemd-networkd-wait-online.service";
     assert_eq!(expected(network, "1 CPU"), (whole, whole));
 }
+
+/// The program of the unit reads the word that skips the check, and so starts all the same.
+#[test]
+fn a_check_that_is_skipped_still_starts_its_program() {
+    let expected = |other: &str| {
+        let text = format!(
+            "span unit 1.2s 1.5s systemd-fsck@dev-sda2.service
+             span unit 1.5s 2.8s app.service
+             span unit 2.8s 2.8s multi-user.target
+             after app.service systemd-fsck@dev-sda2.service
+             after multi-user.target app.service
+             {other}\n"
+        );
+        let f = one(&text, "", "fsck-at-boot").unwrap();
+        (f.expected.0 / 1_000_000, f.saving.unwrap().1.0 / 1_000_000)
+    };
+    assert_eq!(expected(""), (300, 300));
+    // The shortest of systemd's own programs starts in 40 ms.
+    let short = "span unit 1.1s 1.14s systemd-update-utmp.service
+                 span unit 1.1s 1.101s ssh.service
+                 span unit 2.999s 4s systemd-logind.service";
+    assert_eq!(expected(short), (260, 300));
+    // Two disks are checked beside one another, and two programs start.
+    let two = format!("{short}\nspan unit 1.25s 1.45s systemd-fsck@dev-sdb1.service");
+    assert_eq!(expected(&two), (220, 300));
+    // Even if each alone would leave the other; the second hands on 10 ms later.
+    let two = "span unit 1.21s 1.49s systemd-fsck@dev-sdb1.service
+         after app.service systemd-fsck@dev-sdb1.service";
+    assert_eq!(expected(two), (290, 300));
+    // Where the short ones are not known, it is at most half.
+    assert_eq!(
+        expected("span unit 1s 1.25s systemd-journald.service"),
+        (150, 300)
+    );
+}
+
+/// The kernel's log has systemd's lines only until the journal takes them.
+#[test]
+fn a_log_that_ends_before_the_mounts_does_not_say_what_is_checked() {
+    let is_told = |source: &str, more: &str| {
+        let unit = "span unit 1.1s 1.2s systemd-sysctl.service";
+        let text = format!("source x {source}\nclock c monotonic\n{BOOT}{unit}\n{more}\n");
+        let line = "/dev/a / ext4 defaults 0 1\n";
+        let fstab = [("etc/fstab".to_owned(), line.to_owned())];
+        let system = SystemFacts {
+            root: Some(RootTree {
+                source: "/r".to_owned(),
+                texts: fstab.into(),
+                ..RootTree::default()
+            }),
+            ..SystemFacts::default()
+        };
+        let record = record(&text);
+        let all = advice(&record, &phases(&record), &system).findings;
+        all.iter().any(|f| f.id == "fstab-checks")
+    };
+    assert!(is_told("kernel-log", ""));
+    assert!(!is_told("systemd-show", ""));
+    let pre = "say 2s 6 systemd[1]: Reached target local-fs-pre.target - Preparation.";
+    assert!(is_told("kernel-log", pre));
+    for mounted in [
+        "local-fs.target - Local File Systems.",
+        "Local File Systems.",
+    ] {
+        let line = format!("say 2s 6 systemd[1]: Reached target {mounted}");
+        assert!(!is_told("kernel-log", &line), "{mounted}");
+    }
+}
+
+/// What a module waits for beside programs, nobody else does, unless one waits for all devices.
+#[test]
+fn ports_that_are_probed_beside_programs_are_not_waited_for() {
+    let is_told = |begin: &str, more: &str| {
+        let text = format!(
+            "say {begin} 6 ata1: SATA max UDMA/133
+             say 1.6s 6 ata1: SATA link down (SStatus 0)\n{more}\n"
+        );
+        one(&text, "", "empty-ports").is_some()
+    };
+    assert!(is_told("0.9s", ""));
+    assert!(!is_told("1.1s", ""));
+    let settle = "span unit 1.05s 1.7s systemd-udev-settle.service";
+    assert!(is_told("1.1s", settle));
+}

@@ -37,6 +37,9 @@ pub struct Planted {
     pub planted: String,
     /// The case or variant that is looked at: the same, but recorded.
     pub seen: String,
+    /// The file of its capture that is looked at alone, as somebody has it who has no more;
+    /// `None`: all of them.
+    pub only: Option<PathBuf>,
     /// What is looked at beside it.
     beside: Vec<Beside>,
     /// The treated boots that differ in their root, each as an experiment of one variant.
@@ -102,6 +105,7 @@ struct File {
     finding: Vec<Wanted>,
     planted: Option<String>,
     seen: Option<String>,
+    only: Option<PathBuf>,
     #[serde(default)]
     beside: Vec<String>,
     #[serde(default = "begin")]
@@ -119,12 +123,13 @@ fn done() -> String {
 }
 
 /// The keys that are not those of a classic.
-const OWN: [&str; 8] = [
+const OWN: [&str; 9] = [
     "firstlight_planted",
     "cause",
     "finding",
     "planted",
     "seen",
+    "only",
     "beside",
     "from",
     "to",
@@ -211,6 +216,7 @@ impl Planted {
             beside: beside.collect::<Result<_, _>>()?,
             cause: file.cause,
             seen: file.seen.unwrap_or_else(|| planted.to_owned()),
+            only: file.only,
             planted: planted.to_owned(),
             findings: file.finding,
             other_roots,
@@ -539,6 +545,10 @@ mod tests {
         );
         let specs: Vec<_> = all.iter().map(|(_, e)| &e.variants[0].spec).collect();
         assert_eq!(specs[0], specs[1]);
+        assert_eq!(planted.only, None);
+        let only = OTHER_ROOT.replacen("beside =", "only = \"kmsg\"\nbeside =", 1);
+        let only = Planted::parse("x", &only, Path::new("")).unwrap().only;
+        assert_eq!(only.as_deref(), Some(Path::new("kmsg")));
         let treated = OTHER_ROOT.replacen("by_hand = \"y\"\n", "", 1);
         let said = Planted::parse("x", &treated, Path::new("")).unwrap_err();
         assert!(said.to_string().contains("by_hand"), "{said}");

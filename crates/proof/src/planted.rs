@@ -262,7 +262,10 @@ fn boot(
             let variant = all.entry(trial.id.variant.clone()).or_default();
             variant.extend(first_light(&record(&capture, heard.note)?));
             if trial.id.variant == planted.seen && trial.id.perturbation == 0 {
-                seen = capture;
+                seen = match &planted.only {
+                    Some(file) => capture.join(file),
+                    None => capture,
+                };
             }
         }
         for (name, ensemble) in all {

@@ -4,9 +4,11 @@ use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::subject::subject;
 use super::text::hardware as text;
+use super::udev_units::{OLD_SETTLE, SETTLE};
+use super::units::started;
 use super::view::{Line, View, elapsed};
 use crate::kernel_work::{is_beside, is_of_clock};
-use record::{Nanos, Span};
+use record::{Nanos, Phase, Span};
 
 /// Initcalls that poll for old hardware: why, and the word that leaves it out.
 const POLLS: [(&str, &str, Option<&str>); 6] = [
@@ -259,6 +261,15 @@ fn is_on_pci(line: &str) -> bool {
     })
 }
 
+/// Whether the real root's programs ran at `at`, and none of them waits for all devices: what
+/// a driver that udev loads waits for then, nobody else does.
+fn is_beside_programs(view: &View<'_>, at: Nanos) -> bool {
+    let rows = view.phases.phases.iter();
+    let userspace = rows.filter(|p| p.name >= Phase::Userspace);
+    let is_later = userspace.map(|p| p.start).min().is_some_and(|t| t <= at);
+    is_later && started(view, |name| [SETTLE, OLD_SETTLE].contains(&name)).is_empty()
+}
+
 /// Disks that are not there are waited for.
 pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
     let down: Vec<Line<'_>> = view.said("SATA link down").collect();
@@ -271,7 +282,7 @@ pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
         .max()
         .filter(|at| *at < last)?;
     let time = last - begin;
-    if time < Nanos::from_millis(50) {
+    if time < Nanos::from_millis(50) || is_beside_programs(view, begin) {
         return None;
     }
     // The driver can be left out only if no port of it has anything.

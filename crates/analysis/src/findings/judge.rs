@@ -7,7 +7,7 @@ use super::rule::Rule;
 use super::view::{View, function};
 use super::work::computed;
 use super::{names, waits};
-use crate::path::{PathKind, UnitOrder};
+use crate::path::{PathKind, Shorter, UnitOrder};
 use record::Nanos;
 
 /// Of a unit of a printed chain that goes so much is saved, least and expected, in percent:
@@ -194,6 +194,12 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         any = true;
         sum + i.saving_if_halved
     });
+    let units = |n: &&String| n.contains('.') && !n.contains('+');
+    // Where several units run beside one another, none brings much alone.
+    let halved = match any && names.len() > 1 && names.iter().all(|n| units(&n)) {
+        true => halved.max(half_of_all(view, names)),
+        false => halved,
+    };
     if !any && let Some(time) = names.iter().find_map(|n| waits::before_udev(view, n)) {
         return Waited::Yes {
             halved: Nanos(time.0 / 2),
@@ -212,7 +218,7 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
             };
         }
     }
-    let units = names.iter().any(|n| n.contains('.') && !n.contains('+'));
+    let units = names.iter().any(|n| units(&n));
     let known = match units {
         true => path.knows_units,
         false => path.items.iter().any(|i| i.kind == PathKind::Initcall),
@@ -224,4 +230,14 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         (false, true) => Waited::No,
         (false, false) => Waited::Unknown,
     }
+}
+
+/// Half of what first light gains if all of these units go at once.
+fn half_of_all(view: &View<'_>, names: &[String]) -> Nanos {
+    let model = view.model();
+    let mut shorter = Shorter::default();
+    for matched in names.iter().filter_map(|n| model.matching(n)) {
+        model.shorten(&mut shorter, &matched, Nanos::ZERO);
+    }
+    Nanos(model.saving_of_graph(&shorter).0 / 2)
 }

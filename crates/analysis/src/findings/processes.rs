@@ -4,9 +4,8 @@ use super::found::{Found, Scope};
 use super::probes::count;
 use super::text::processes as text;
 use super::view::{View, times};
-use crate::spans;
 use crate::summary::union;
-use record::{AccessKind, Nanos, Process, SpanKind};
+use record::{AccessKind, Nanos, Process};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many programs before first light are worth counting.
@@ -245,11 +244,4 @@ pub(super) fn libraries(view: &View<'_>) -> Option<Found> {
             .parts(time, 0, 40, 90)
             .scope(Scope::Unknown),
     )
-}
-
-/// Whether any unit of this boot is known.
-pub(super) fn knows_units(view: &View<'_>) -> bool {
-    spans::distinct(view.record)
-        .iter()
-        .any(|s| s.kind == SpanKind::Unit)
 }
