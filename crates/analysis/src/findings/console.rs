@@ -60,8 +60,7 @@ fn weigh(view: &View<'_>, baud: i64, wanted: impl Fn(&Message) -> bool) -> Weigh
         let lines = i64::try_from(picked.len()).unwrap_or(i64::MAX);
         let is_log = source
             .first()
-            .and_then(|m| view.record.source(m.origin.source))
-            .is_some_and(|i| i.format == "kernel-log");
+            .is_some_and(|m| view.is_kernel_log(m.origin.source));
         let stamped = picked.iter().filter_map(|(m, bytes)| Some((m.at?, *bytes)));
         best = Weight {
             lines,

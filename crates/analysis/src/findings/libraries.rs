@@ -47,23 +47,33 @@ pub(super) fn unused(view: &View<'_>) -> Option<Found> {
         .why(why)
         .evidence(shown)
         .maybe_treatment(first.map(|(path, _)| format!("library-={path}")));
-    Some(match in_initramfs(view, total) {
-        Some((time, line)) => found.evidence([view.quote(&line)]).parts(
-            time,
-            OF_INITRAMFS.0,
-            OF_INITRAMFS.1,
-            OF_INITRAMFS.2,
-        ),
-        None => found.saving(Nanos::ZERO, Nanos::ZERO, transfer(total, 20_000_000)),
-    })
+    Some(saved(view, found, total, |found| {
+        found.saving(Nanos::ZERO, Nanos::ZERO, transfer(total, 20_000_000))
+    }))
 }
 
-/// What is saved of the time that bytes which go are unpacked in.
-pub(super) const OF_INITRAMFS: (i64, i64, i64) = (30, 100, 110);
+/// What is saved of the time that bytes which go are unpacked in, in percent.
+const OF_INITRAMFS: (i64, i64, i64) = (30, 100, 110);
+
+/// `found` with what is saved if so many bytes of the root go: of the unpacking, if the root
+/// lies in the initramfs, and else what `on_device` says.
+pub(super) fn saved(
+    view: &View<'_>,
+    found: Found,
+    bytes: u64,
+    on_device: impl FnOnce(Found) -> Found,
+) -> Found {
+    let Some((time, line)) = in_initramfs(view, bytes) else {
+        return on_device(found);
+    };
+    let (low, expected, high) = OF_INITRAMFS;
+    let found = found.evidence([view.quote(&line)]);
+    found.parts(time, low, expected, high)
+}
 
 /// What so many bytes of a root that lies in the initramfs take to be unpacked, and the
 /// line that says how long all of it took; `None`: it lies elsewhere.
-pub(super) fn in_initramfs<'a>(view: &'a View<'_>, bytes: u64) -> Option<(Nanos, Line<'a>)> {
+fn in_initramfs<'a>(view: &'a View<'_>, bytes: u64) -> Option<(Nanos, Line<'a>)> {
     let is_there = matches!(view.record.fact("root.filesystem"), Some("rootfs"));
     let (time, line, _) = unpacked(view).filter(|_| is_there)?;
     let all = view.system.images.iter().find_map(|i| match i.what {

@@ -2,12 +2,12 @@
 
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
-use super::libraries::{OF_INITRAMFS, in_initramfs};
+use super::libraries::saved;
 use super::text::root as text;
 use super::view::{View, number, transfer};
 use crate::spans;
 use crate::system::RootTree;
-use record::{Span, SpanKind};
+use record::SpanKind;
 use std::collections::BTreeSet;
 
 fn evidence(tree: &RootTree, path: &str, offset: usize, line: &str) -> Evidence {
@@ -199,9 +199,6 @@ pub(super) fn fstab_checks(view: &View<'_>) -> Option<Found> {
     )
 }
 
-/// The format of the kernel's log, which has systemd's lines only until the journal takes them.
-const KERNEL_LOG: &str = "kernel-log";
-
 /// What a log says when the file systems are mounted, with the name of the target and without.
 pub(super) const MOUNTED: [&str; 2] = [
     "Reached target local-fs.target",
@@ -212,12 +209,8 @@ pub(super) const MOUNTED: [&str; 2] = [
 fn knows_checks(view: &View<'_>) -> bool {
     let units = spans::distinct(view.record);
     let mut units = units.iter().filter(|s| s.kind == SpanKind::Unit);
-    let is_log = |s: &Span| {
-        let source = view.record.source(s.origin.source);
-        source.is_some_and(|s| s.format == KERNEL_LOG)
-    };
     let is_reached = || MOUNTED.iter().any(|m| view.said(m).next().is_some());
-    units.any(|s| !is_log(s) || is_reached())
+    units.any(|s| !view.is_kernel_log(s.origin.source) || is_reached())
 }
 
 /// An initramfs with modules for every machine.
@@ -269,13 +262,7 @@ pub(super) fn unstripped(view: &View<'_>) -> Option<Found> {
         .why(why)
         .evidence(shown)
         .maybe_treatment(stripping(&files));
-    Some(match in_initramfs(view, total) {
-        Some((time, line)) => found.evidence([view.quote(&line)]).parts(
-            time,
-            OF_INITRAMFS.0,
-            OF_INITRAMFS.1,
-            OF_INITRAMFS.2,
-        ),
-        None => found.parts(transfer(total, 20_000_000), 0, 10, 100),
-    })
+    Some(saved(view, found, total, |found| {
+        found.parts(transfer(total, 20_000_000), 0, 10, 100)
+    }))
 }

@@ -411,8 +411,7 @@ fn kernels<'v>(view: &'v View<'_>) -> impl Fn(&Line<'_>) -> bool + 'v {
     });
     whole.extend(excerpts.map(|(source, _)| *source));
     move |line| {
-        let source = view.record.source(line.message.origin.source);
-        let kernels = source.is_some_and(|s| s.format == "kernel-log") || stamped(line.message);
-        kernels && whole.contains(&line.message.origin.source)
+        let source = line.message.origin.source;
+        (view.is_kernel_log(source) || stamped(line.message)) && whole.contains(&source)
     }
 }

@@ -8,7 +8,9 @@ use crate::phases::Phases;
 use crate::place::Place;
 use crate::system::SystemFacts;
 use aho_corasick::AhoCorasick;
-use record::{ClockKind, Fact, Message, Nanos, Origin, Phase, Record, Span, SpanKind, mark};
+use record::{
+    ClockKind, Fact, Message, Nanos, Origin, Phase, Record, SourceId, Span, SpanKind, mark,
+};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -100,6 +102,14 @@ impl<'a> View<'a> {
     pub fn model(&self) -> &Model<'a> {
         self.model
             .get_or_init(|| Model::new(self.record, self.phases, Through::Units))
+    }
+
+    /// Whether a source is the kernel's own log: of systemd's lines it has only those from
+    /// before the journal takes them.
+    pub fn is_kernel_log(&self, source: SourceId) -> bool {
+        self.record
+            .source(source)
+            .is_some_and(|s| s.format == "kernel-log")
     }
 
     pub fn is_virtual(&self) -> bool {
