@@ -47,6 +47,7 @@ const FILES: &[(&str, &str)] = &[
     classic!("u-boot-load-address"),
     classic!("u-boot-verify"),
     classic!("u-boot-exact-size"),
+    classic!("nand-exact-size"),
     classic!("u-boot-script"),
     classic!("u-boot-bootdelay"),
     classic!("kernel-compression"),
