@@ -203,6 +203,29 @@ fn a_configuration_tells_what_it_costs() {
     assert_eq!(advised(&BOOT.replace("CMDLINE", ""), &none).findings, []);
 }
 
+/// A kernel that reads no summaries mounts JFFS2 no sooner with them alone.
+#[test]
+fn summaries_need_a_kernel_that_reads_them() {
+    let boot = BOOT.replace("CMDLINE", "")
+        + "say 1s 6 a\nsay 4s 6 VFS: Mounted root (jffs2 filesystem) on device 31:3.\n";
+    let texts = [
+        ("CONFIG_JFFS2_SUMMARY=y\n", "jffs2=summaries"),
+        (
+            "# CONFIG_JFFS2_SUMMARY is not set\n",
+            "config=CONFIG_JFFS2_SUMMARY=y",
+        ),
+    ];
+    for (text, treatment) in texts {
+        let system = SystemFacts {
+            config: Some(KernelConfig::parse("config", text)),
+            ..SystemFacts::default()
+        };
+        let all = advised(&boot, &system).findings;
+        let found = all.iter().find(|f| f.id == "jffs2-mount").unwrap();
+        assert_eq!(found.treatment.as_deref(), Some(treatment));
+    }
+}
+
 fn of_root(texts: &[(&str, &str)]) -> Vec<Finding> {
     let own = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
     let system = SystemFacts {

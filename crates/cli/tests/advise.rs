@@ -11,6 +11,7 @@ mod common;
 use common::{firstlight, json, workspace};
 use serde_json::{Value, json as value};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 fn check(name: &str, document: &Value) {
@@ -155,6 +156,47 @@ fn images_and_configurations_need_no_boot() {
         let out = firstlight(&wrong);
         assert_eq!(out.status.code(), Some(2), "{wrong:?}");
     }
+}
+
+/// A configuration comes through a pipe as well.
+#[test]
+fn a_configuration_is_read_from_standard_input() {
+    let (from, mut to) = std::io::pipe().unwrap();
+    to.write_all(b"CONFIG_PROVE_LOCKING=y\n").unwrap();
+    drop(to);
+    let out = std::process::Command::new(env!("CARGO_BIN_EXE_firstlight"))
+        .args(["advise", "--json", "--config", "-"])
+        .stdin(from)
+        .output()
+        .unwrap();
+    assert_eq!(out.status.code(), Some(0), "{out:?}");
+}
+
+/// What is packed and no kernel is not told as one, and a filesystem behind a kernel in one
+/// file, as routers have it, is looked at where it lies.
+#[test]
+fn what_an_image_holds_is_looked_at_where_it_lies() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("tree")).unwrap();
+    fs::write(at("tree/a"), "text\n".repeat(100_000)).unwrap();
+    let script = "set -e; mke2fs -q -t ext4 -d tree ext4 16M; gzip -k ext4; \
+                  head -c 100000 /bin/sh >kernel; \
+                  mkimage -A arm -T kernel -C none -d kernel uimage >/dev/null; \
+                  mksquashfs tree squashfs -quiet -no-progress >/dev/null; \
+                  cat uimage squashfs >firmware";
+    let made = std::process::Command::new("sh")
+        .args(["-c", script])
+        .current_dir(folder.path())
+        .output();
+    if !made.is_ok_and(|m| m.status.success()) {
+        println!("skipped: mke2fs, gzip, mkimage or mksquashfs is not there");
+        return;
+    }
+    let packed = ids(&advise(&["--image", at("ext4.gz").to_str().unwrap()]));
+    assert_eq!(packed, [""; 0]);
+    // Exit code 0 is what counts: the squashfs begins behind the kernel.
+    advise(&["--image", at("firmware").to_str().unwrap()]);
 }
 
 /// A stored boot: a kernel log whose first program starts at this time.

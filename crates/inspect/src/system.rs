@@ -55,23 +55,18 @@ pub fn facts(images: &[PathBuf], config: Option<&Path>) -> Result<SystemFacts, E
 fn read_config(path: &Path) -> Result<KernelConfig, Error> {
     let shown = path.display().to_string();
     let file = open::image(path)?;
-    let mut bytes = Vec::new();
-    (&file)
-        .take(MOST_CONFIG + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| Error::io(&shown, "cannot be read", e))?;
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        let part = Part::whole(&file).of(&shown)?;
-        if let Some(text) = unpacked(&part) {
-            bytes = text;
-        }
+    let part = Part::whole(&file).of(&shown)?;
+    let mut bytes = part.read(0, MOST_CONFIG as usize + 1).of(&shown)?;
+    if bytes.starts_with(&[0x1f, 0x8b])
+        && let Some(text) = unpacked(&part)
+    {
+        bytes = text;
     }
     let text = String::from_utf8_lossy(&bytes);
     let parsed = KernelConfig::parse(&shown, &text);
     if !parsed.is_empty() && bytes.len() as u64 <= MOST_CONFIG {
         return Ok(parsed);
     }
-    let part = Part::whole(&file).of(&shown)?;
     let items = inspect(&part, LIMIT).of(&shown)?;
     match items.iter().find_map(embedded) {
         Some(text) => Ok(KernelConfig::parse(&shown, &text)),
@@ -148,11 +143,18 @@ fn item_facts(
     };
     let kind = match &item.kind {
         whole::Kind::Jffs2 { .. } => {
-            all.extend(jffs2_fact(image).map(|what| ImageFact { place, what }));
+            let own = image.part(item.offset, item.size);
+            all.extend(jffs2_fact(&own).map(|what| ImageFact { place, what }));
             return Ok(());
         }
         whole::Kind::Filesystem(_) | whole::Kind::Disk(..) => {
-            all.extend(filesystem_facts(source, image)?);
+            let own = image.part(item.offset, item.size);
+            match Disk::open(&own, None) {
+                Ok(disk) => all.extend(filesystem_facts(&place, &disk)),
+                // Beside other things in a file it is one of many, and they are told all the same.
+                Err(_) if own.len() < image.len() => {}
+                Err(e) => return Err(e).of(source),
+            }
             return Ok(());
         }
         whole::Kind::Boot(kind) => kind,
@@ -207,6 +209,8 @@ fn item_facts(
                 in_place: found.in_place,
             })
         }
+        // Packed data is a kernel only if it says so.
+        Kind::Packed(p) if p.content.banner.is_none() => None,
         kind => kind.payload().and_then(|p| {
             Some(ImageKind::Kernel {
                 compression: p.compression.name().to_owned(),
@@ -248,20 +252,18 @@ fn modules_of(archive: &Part<'_>) -> Result<BTreeMap<String, u64>, Content> {
     Ok(modules)
 }
 
-/// The filesystems of a disk, or the one that an image is.
-fn filesystem_facts(source: &str, image: &Part<'_>) -> Result<Vec<ImageFact>, Error> {
-    let disk = Disk::open(image, None).of(source)?;
-    let facts = disk.volumes.iter().filter_map(|volume| {
+/// The filesystems of a disk, or the one that an image is, which begins at `place`.
+fn filesystem_facts<'a>(place: &'a Place, disk: &'a Disk) -> impl Iterator<Item = ImageFact> + 'a {
+    disk.volumes.iter().filter_map(|volume| {
         Some(ImageFact {
             place: Place {
-                source: source.to_owned(),
-                offset: volume.start,
+                source: place.source.clone(),
+                offset: place.offset.saturating_add(volume.start),
             },
             // What cannot be mapped has nothing to say.
             what: ImageKind::Filesystem(filesystem_fact(volume.map.as_ref().ok()?)),
         })
-    });
-    Ok(facts.collect())
+    })
 }
 
 /// A directory of so many bytes or less comes with one read, and holds some thousand

@@ -301,7 +301,7 @@ pub(super) fn environment(view: &View<'_>, wanted: &[&str]) -> Vec<Found> {
 }
 
 /// The option of kernels that read summaries.
-const SUMMARY: &str = "JFFS2_SUMMARY";
+pub(super) const SUMMARY: &str = "JFFS2_SUMMARY";
 
 /// JFFS2 images without summaries, or for a kernel that reads none.
 pub(super) fn jffs2_summary(view: &View<'_>) -> Vec<Found> {

@@ -2,6 +2,7 @@
 
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
+use super::images;
 use super::requests::{WAITED, root_read};
 use super::text::storage as text;
 use super::view::{Line, View};
@@ -136,11 +137,18 @@ pub(super) fn jffs2_scan(view: &View<'_>) -> Option<Found> {
     if time < Nanos::from_millis(50) {
         return None;
     }
+    let config = view.system.config.as_ref();
+    let found = match config.is_some_and(|c| c.get(images::SUMMARY) == Some("n")) {
+        // Summaries alone would change nothing.
+        true => Found::new()
+            .why(text::SUMMARY_UNREAD)
+            .treatment(format!("config=CONFIG_{}=y", images::SUMMARY)),
+        false => Found::new().treatment("jffs2=summaries"),
+    };
     Some(
-        Found::new()
+        found
             .title(text::jffs2(time))
             .evidence([view.quote(&line)])
-            .treatment("jffs2=summaries")
             .parts(time, 10, 70, 90),
     )
 }

@@ -15,7 +15,8 @@ use rawimage::FileType;
 use rawimage::Part;
 use rawimage::bytes::{le16, le32, le64};
 use std::collections::{HashSet, VecDeque};
-use superblock::{AT, DEVICE_TABLE, Superblock};
+pub(crate) use superblock::Superblock;
+use superblock::{AT, DEVICE_TABLE};
 
 /// A block that is a hole.
 const HOLE: u32 = u32::MAX;

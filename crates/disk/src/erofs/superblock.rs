@@ -35,7 +35,7 @@ const NEWER: [(u32, &str); 2] = [
 ];
 
 #[derive(Clone, Debug)]
-pub(super) struct Superblock {
+pub(crate) struct Superblock {
     pub block_bits: u32,
     pub directory_bits: u32,
     pub root: u64,
@@ -47,7 +47,7 @@ pub(super) struct Superblock {
 }
 
 impl Superblock {
-    pub(super) fn read(volume: &Part<'_>) -> Result<Self, Error> {
+    pub(crate) fn read(volume: &Part<'_>) -> Result<Self, Error> {
         let bytes = volume.read(AT, 128)?;
         if bytes.len() < 128 || le32(&bytes, 0) != Some(MAGIC) {
             return Err(Error::corrupt(AT, "expected an erofs superblock"));

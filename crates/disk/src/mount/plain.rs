@@ -2,6 +2,7 @@
 
 use super::plan::Plan;
 use crate::Error;
+use crate::erofs::Superblock;
 use rawimage::Part;
 use rawimage::bytes::{le16, le32};
 
@@ -22,15 +23,10 @@ const PAGE: u64 = 4096;
 /// `erofs_fc_fill_super`: the page with the superblock, and that with the root's
 /// inode.
 pub(super) fn erofs(volume: &Part<'_>) -> Result<Plan, Error> {
+    // What Firstlight cannot read has no forecast either.
+    let bits = Superblock::read(volume)?.facts.block_size.trailing_zeros();
     let bytes = volume.read(1024, 128)?;
     let n32 = |at| u64::from(le32(&bytes, at).unwrap_or(0));
-    let bits = u32::from(bytes.get(12).copied().unwrap_or(0));
-    if !(9..=16).contains(&bits) {
-        return Err(Error::corrupt(
-            1036,
-            format!("expected a block size exponent from 9 to 16, found {bits}"),
-        ));
-    }
     let root = u64::from(le16(&bytes, 14).unwrap_or(0));
     let inode = (n32(40) << bits) + root * 32;
     let mut plan = Plan::new("erofs");

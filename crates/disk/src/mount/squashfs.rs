@@ -35,7 +35,7 @@ const fn unpack(compressor: u16) -> u64 {
 
 pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     let sb = volume.read(0, 96)?;
-    if sb.len() < 96 || !sb.starts_with(b"hsqs") {
+    if sb.len() < 96 || !sb.starts_with(b"hsqs") || le16(&sb, 28) != Some(4) {
         return Err(Error::NotYet {
             what: "squashfs before 4.0".to_owned(),
         });

@@ -235,6 +235,11 @@ impl Form {
         HashedFile::large(file, cache)
     }
 
+    /// Whether its tools put no files into it.
+    pub(super) fn is_created_empty(&self) -> bool {
+        ["reiserfs", "jfs", "vfat"].contains(&self.kind.name)
+    }
+
     /// Makes `image` of the folder `tree`. A filesystem that can be written to has
     /// `mib` MiB, or what it needs.
     pub(super) fn make(

@@ -79,6 +79,12 @@ impl Form {
     /// If the folder cannot be read, the tool is missing or fails, or nothing can be written.
     pub fn create(&self, folder: &Path, to: &mut fs::File) -> Result<u32, LabError> {
         let (_, entries) = listing(folder)?;
+        if self.is_created_empty() && entries > 0 {
+            return Err(LabError::Kernel {
+                path: folder.to_owned(),
+                why: format!("no tool puts a folder into a new {self}; expected another form"),
+            });
+        }
         let work = tempfile::tempdir().map_err(io_error(folder, "cannot be copied"))?;
         let (tree, image) = (work.path().join("tree"), work.path().join("image"));
         copy(folder, &tree)?;
@@ -197,6 +203,18 @@ mod tests {
         assert_eq!(image.get(..4), Some(&0x28cd_3d45_u32.to_le_bytes()[..]));
         assert_eq!(made(), image);
         assert_eq!(listing(folder.path()).unwrap(), before);
+        // No tool fills a new one of these, and the folder is named, not a temporary file.
+        let empty = Form::parse("vfat").unwrap();
+        let why = empty.create(folder.path(), &mut tempfile::tempfile().unwrap());
+        let why = why.unwrap_err().to_string();
+        assert!(
+            why.starts_with(&folder.path().display().to_string()),
+            "{why}"
+        );
+        assert!(
+            why.contains("no tool puts a folder into a new vfat"),
+            "{why}"
+        );
     }
 
     /// Puts busybox into a tree whose `bin` is a link to `target`, and whose

@@ -154,7 +154,9 @@ impl Screen {
 pub fn clean(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let safe = |c: char| {
-        if c.is_control() || turns(c) {
+        if c == '\t' {
+            ' '
+        } else if c.is_control() || turns(c) {
             '\u{fffd}'
         } else {
             c

@@ -131,13 +131,16 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Loader,
         title: "The boot loader prints on a serial console",
         about: "A boot loader waits for every byte that it prints. Silence it with `silent=1`.",
-        model: "bytes x 10 bits / baud rate; those before U-Boot has read its environment are not expected to be saved",
+        model: "bytes x 10 bits / baud rate; those before U-Boot has read its environment are not expected to be saved. Without a log a rule of thumb, 80 ms",
         risk: "the loader's messages disappear; the loader needs CONFIG_SILENT_CONSOLE",
         confidence: Confidence::Medium,
-        needs: "a serial log",
+        needs: "a serial log, or a U-Boot environment (`--image`)",
         treatment: Some("env=silent=1"),
         watch: &[],
-        find: |v: &View<'_>| one(loader::chatter(v)),
+        find: |v: &View<'_>| match loader::chatter(v) {
+            Some(found) => vec![found],
+            None => images::environment(v, &["silent"]),
+        },
     },
     Rule {
         id: "loader-probes",
@@ -174,7 +177,7 @@ pub(super) const RULES: &[Rule] = &[
         needs: "a U-Boot environment (`--image`)",
         treatment: Some("env=NAME=VALUE"),
         watch: &[],
-        find: |v: &View<'_>| images::environment(v, &["bootcmd", "boot_targets", "silent"]),
+        find: |v: &View<'_>| images::environment(v, &["bootcmd", "boot_targets"]),
     },
     Rule {
         id: "loader-stages",

@@ -359,7 +359,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "splash-late",
         group: Group::Userspace,
         title: "The splash appears late",
-        about: "The first picture appears in the second half of the boot. Copy raw pixels to the framebuffer in the first lines of the initramfs' init, once devtmpfs is mounted: `cat /splash.fb >/dev/fb0`. `ffmpeg -i splash.png -pix_fmt bgra -f rawvideo splash.fb` makes them for a framebuffer of 32 bits a pixel (`/sys/class/graphics/fb0/bits_per_pixel`; `rgb565le` for 16), of the size in `virtual_size` beside it. On Debian copy the file in a hook in /etc/initramfs-tools/hooks, and put the `cat` into a script in /etc/initramfs-tools/scripts/init-top.",
+        about: "The first picture appears in the second half of the boot. Copy raw pixels to the framebuffer in the first lines of the initramfs' init, once devtmpfs is mounted: `cat /splash.fb >/dev/fb0`. `ffmpeg -i splash.png -pix_fmt bgra -f rawvideo splash.fb` makes them for a framebuffer of 32 bits a pixel (`/sys/class/graphics/fb0/bits_per_pixel`; `rgb565le` for 16), of the size in `virtual_size` beside it. On Debian copy the file in a hook in /etc/initramfs-tools/hooks, and put the `cat` into a script in /etc/initramfs-tools/scripts/init-top. Where the framebuffer has a text console, `vt.global_cursor_default=0` on the command line keeps its cursor off the picture.",
         model: "none: a splash is a sign of life and saves no time",
         risk: "work on the initramfs or the boot loader",
         confidence: Confidence::Low,

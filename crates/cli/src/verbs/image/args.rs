@@ -76,7 +76,7 @@ pub enum ImageVerb {
     /// Create a filesystem or flash image of a folder
     #[command(
         after_help = "Example:\n  $ firstlight image create target --form jffs2:nor:summary -o rootfs.jffs2\n\n\
-                      Forms: ext2, ext3, ext4[:no-journal], squashfs[:gzip|lzo|xz|lz4|zstd], erofs[:lz4],\n\
+                      Forms: ext2, ext3, ext4[:no-journal|:inline-data|...], squashfs[:gzip|lzo|xz|lz4|zstd], erofs[:lz4],\n\
                       cramfs, cramfs:xip (programs run from NOR flash), romfs, xfs, btrfs, f2fs,\n\
                       jffs2[:nor|:nor-256k][:summary], ubifs[:none|lzo|zlib|zstd], ubi-squashfs.\n\
                       The same folder gives the same bytes. Files are dated 2026 at the latest."

@@ -56,7 +56,7 @@ pub fn arranged(
         );
     }
     text += &match (out, forecast.is_sooner()) {
-        (Some(path), _) => format!("{path}: written\n"),
+        (Some(path), _) => format!("{path}: written\n{}\n", super::RECORD_AGAIN),
         (None, true) => "Nothing was written: name the new image with -o.\n".to_owned(),
         (None, false) => {
             let way = match forecast.decides {

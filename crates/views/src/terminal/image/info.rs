@@ -146,7 +146,7 @@ fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|c| c.to_ascii_uppercase());
     let first = first.map_or(String::new(), String::from);
-    format!("{first}{}.", chars.as_str())
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }
 
 fn place(offset: u64, bytes: u64) -> String {

@@ -18,3 +18,8 @@ pub use relocate::relocate;
 pub use repack::repack;
 pub use score::score;
 pub use statistics::statistics;
+
+/// What a user has to do after a new layout. A list has the places of metadata of the layout
+/// that it was recorded with; `experiments/prefetch/RESULTS.md` has what an old one costs.
+const RECORD_AGAIN: &str =
+    "A list for `prefetch` has places of metadata of the former layout: record it again.";

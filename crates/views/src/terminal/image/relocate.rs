@@ -59,7 +59,10 @@ pub fn relocate(root: &str, done: &Relocation, storage: &str, style: &Style) -> 
     let (ansi, text) = match (done.after, done.reading_then_ns) {
         (Some(_), _) => (
             GOOD,
-            "Every file has the content, owner, mode and times that it had.".to_owned(),
+            format!(
+                "Every file has the content, owner, mode and times that it had. {}",
+                super::RECORD_AGAIN
+            ),
         ),
         (None, Some(_)) => (
             WARN,
