@@ -282,3 +282,28 @@ fn a_change_stays_while_the_next_level_begins() {
         }
     }
 }
+
+/// Without first light all columns are judged, and each that is slower is a regression.
+#[test]
+fn all_times_that_are_slower_are_named() {
+    let slower = Scatter::Normal.series(60, 40, 6.0, 3);
+    let other = Scatter::Normal.series(60, 40, 6.0, 4);
+    let same = Scatter::Normal.series(60, 60, 0.0, 5);
+    let entry = |i: usize| HistoryEntry {
+        label: format!("c{i}"),
+        times: [&slower, &same, &other]
+            .iter()
+            .enumerate()
+            .map(|(column, values)| (TimeKind::Column(column), format!("t{column}"), values[i]))
+            .collect(),
+        ..HistoryEntry::default()
+    };
+    let entries: Vec<HistoryEntry> = (0..60).map(entry).collect();
+    let asked = history(&entries, None, &HistoryQuestion::default());
+    let named = asked.regressions.iter().map(|at| &asked.changes[*at].item);
+    assert_eq!(named.collect::<Vec<_>>(), ["t0", "t2"]);
+    assert_eq!(
+        asked.verdict,
+        HistoryVerdict::Regressed(asked.regressions[0])
+    );
+}
