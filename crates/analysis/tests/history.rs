@@ -259,22 +259,51 @@ fn a_regression_that_comes_back_is_found() {
 }
 
 /// Up to four boots that are much faster than all others are no level yet. They do not hide the
-/// change before them.
+/// change before them, also where six boots follow five.
 #[test]
 fn a_change_stays_while_the_next_level_begins() {
-    for (extra, count) in [
-        (-900, 0),
-        (-900, 1),
-        (-900, 2),
-        (-900, 4),
-        (800, 1),
-        (800, 3),
-    ] {
-        let mut values = Scatter::Normal.series(12 + count, 6, 15.0, 4);
-        for value in &mut values[12..] {
-            *value = *value + Nanos::from_millis(extra);
+    for (before, after) in [(6, 6), (5, 6)] {
+        for (extra, count) in [
+            (-900, 0),
+            (-900, 1),
+            (-900, 2),
+            (-900, 3),
+            (-900, 4),
+            (800, 1),
+            (800, 3),
+        ] {
+            let old = before + after;
+            let mut values = Scatter::Normal.series(old + count, before, 15.0, 4);
+            for value in &mut values[old..] {
+                *value = *value + Nanos::from_millis(extra);
+            }
+            let places = found(&values);
+            assert_eq!(places, [before], "{old} and {count} boots of {extra} ms");
         }
-        let places = found(&values);
-        assert_eq!(places, [6], "{extra} ms, {count} boots");
     }
+}
+
+/// Without first light all columns are judged, and each that is slower is a regression.
+#[test]
+fn all_times_that_are_slower_are_named() {
+    let slower = Scatter::Normal.series(60, 40, 6.0, 3);
+    let other = Scatter::Normal.series(60, 40, 6.0, 4);
+    let same = Scatter::Normal.series(60, 60, 0.0, 5);
+    let entry = |i: usize| HistoryEntry {
+        label: format!("c{i}"),
+        times: [&slower, &same, &other]
+            .iter()
+            .enumerate()
+            .map(|(column, values)| (TimeKind::Column(column), format!("t{column}"), values[i]))
+            .collect(),
+        ..HistoryEntry::default()
+    };
+    let entries: Vec<HistoryEntry> = (0..60).map(entry).collect();
+    let asked = history(&entries, None, &HistoryQuestion::default());
+    let named = asked.regressions.iter().map(|at| &asked.changes[*at].item);
+    assert_eq!(named.collect::<Vec<_>>(), ["t0", "t2"]);
+    assert_eq!(
+        asked.verdict,
+        HistoryVerdict::Regressed(asked.regressions[0])
+    );
 }

@@ -25,6 +25,14 @@ pub(crate) const fn clock(kind: ClockKind) -> &'static str {
     }
 }
 
+/// `p = 0.008`, or the least that is printed.
+pub(crate) fn chance(p: f64) -> String {
+    match p < 0.001 {
+        true => "p < 0.001".to_owned(),
+        false => format!("p = {p:.3}"),
+    }
+}
+
 /// The names of the wall clocks that a machine beside the target read while it watched.
 const WATCHERS: [&str; 3] = ["logic-analyzer", "serial", "video"];
 

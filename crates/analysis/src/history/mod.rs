@@ -91,6 +91,9 @@ pub struct History {
     /// Changes of all times, in order of entries; those of judged times first where
     /// several begin at the same entry.
     pub changes: Vec<HistoryChange>,
+    /// Places of the changes that are regressions nobody accepted, at most one of each judged
+    /// time or work of an item. The verdict names the first.
+    pub regressions: Vec<usize>,
     /// What can be seen in each judged time, and in the work of items with a judged change.
     pub resolution: Vec<HistoryResolution>,
     /// Slow drifts of judged times, which no entry explains.
@@ -242,7 +245,11 @@ pub fn history(
         key(a).cmp(&key(b)).then_with(|| a.item.cmp(&b.item))
     });
     let mut seen: Vec<HistoryResolution> = judged.iter().filter_map(resolution).collect();
-    let verdict = verdict(entries.len(), (&judged, &kept), &changes, &seen, question);
+    let regressions = regressions((&judged, &kept), &changes, question);
+    let verdict = match regressions.first() {
+        Some(place) => HistoryVerdict::Regressed(*place),
+        None => verdict(entries.len(), &judged, &seen, question),
+    };
     let has_judged_change =
         |s: &&Series| is_judged_item(s) && last_judged(&changes, s.label()).is_some();
     let work = kept.iter().filter(has_judged_change);
@@ -262,6 +269,7 @@ pub fn history(
         clock,
         labels: entries.iter().map(|e| e.label.clone()).collect(),
         verdict,
+        regressions,
         drifts: judged.iter().flat_map(drifts).collect(),
         groups: groups.collect(),
         resolution: seen,
@@ -481,12 +489,33 @@ fn drifts(series: &Series) -> Vec<Drift> {
     series.levels.iter().filter_map(of_level).collect()
 }
 
-/// Whether one of the `judged` times, or of the items with a judged change, ends with a
-/// regression.
-fn verdict(
-    labels: usize,
+/// The last changes of the `judged` times, and of the `items` with a judged change, that are
+/// regressions.
+fn regressions(
     (judged, items): (&[Series], &[Series]),
     changes: &[HistoryChange],
+    question: &HistoryQuestion<'_>,
+) -> Vec<usize> {
+    let allowed = |c: &HistoryChange| {
+        let allow = question.allow;
+        allow.map_or(Nanos::ZERO, |a| a.of(c.medians.0))
+    };
+    let last = |s: &Series| last_judged(changes, s.label());
+    let of_judged = judged.iter().filter_map(last);
+    let of_judged = of_judged.filter(|(_, c)| c.change > allowed(c));
+    // What is allowed of an item decides whether its change is judged.
+    let of_items = items.iter().filter_map(last);
+    let of_items = of_items.filter(|(_, c)| c.change > Nanos::ZERO);
+    let all = of_judged.chain(of_items);
+    all.filter(|(_, c)| c.accepted.is_none())
+        .map(|(place, _)| place)
+        .collect()
+}
+
+/// What is said of a history without a regression.
+fn verdict(
+    labels: usize,
+    judged: &[Series],
     resolution: &[HistoryResolution],
     question: &HistoryQuestion<'_>,
 ) -> HistoryVerdict {
@@ -502,22 +531,6 @@ fn verdict(
         };
         return HistoryVerdict::CannotTell(why);
     };
-    for series in judged {
-        if let Some((place, change)) = last_judged(changes, series.label())
-            && change.accepted.is_none()
-            && change.change
-                > question
-                    .allow
-                    .map_or(Nanos::ZERO, |a| a.of(change.medians.0))
-        {
-            return HistoryVerdict::Regressed(place);
-        }
-    }
-    let of_items = items.iter().filter_map(|s| last_judged(changes, s.label()));
-    let mut slower = of_items.filter(|(_, c)| c.accepted.is_none() && c.change > Nanos::ZERO);
-    if let Some((place, _)) = slower.next() {
-        return HistoryVerdict::Regressed(place);
-    }
     if longest < FEWEST {
         return HistoryVerdict::CannotTell(format!(
             "the history has {longest} of the {FEWEST} entries that a change point needs"

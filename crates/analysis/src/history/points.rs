@@ -97,14 +97,19 @@ impl Searched<'_> {
             ),
         };
         let count = self.values.len();
-        let last = match to == count {
-            true => apart(self.values.get(from..to)?),
-            false => 0,
+        let tail = match to == count {
+            true => Tail::of(self.values.get(from..to)?),
+            false => Tail::NONE,
         };
-        // With and without them: each has its part of the chance.
-        let ends = [Some(to), Some(to - last).filter(|end| *end < to)];
-        let whole = whole / ends.iter().flatten().count() as f64;
-        for end in ends.into_iter().flatten() {
+        let rest = to - tail.count;
+        let ends = match tail {
+            Tail { count: 0, .. } => vec![to],
+            Tail { is_far: true, .. } => vec![rest],
+            // With and without it: each has its part of the chance.
+            Tail { .. } => vec![to, rest],
+        };
+        let whole = whole / ends.len() as f64;
+        for end in ends {
             let found = self.within((from, end));
             if let Some(split) = found.filter(|s| s.p <= whole) {
                 let window = match end == to {
@@ -180,19 +185,37 @@ fn moved(split: Split, by: usize) -> Split {
     }
 }
 
-/// How many of the last `values`, fewer than a level has, are all above or all below the others.
-/// They may be the beginning of a level, and hide the change before them until then. If all are
-/// of one level, the order of the others is as probable as any other, so that a test of these
-/// keeps its chance.
-fn apart(values: &[Nanos]) -> usize {
-    let is_apart = |count: &usize| {
-        let (first, last) = values.split_at(values.len().saturating_sub(*count));
-        let (least, most) = (first.iter().min(), first.iter().max());
-        let above = last.iter().min() > most;
-        let below = last.iter().max() < least;
-        !first.is_empty() && (above || below)
+/// The last values, fewer than a level has, that are all above or all below the others. They may be
+/// the beginning of a level, and hide the change before them until then. If all are of one level,
+/// the order of the others is as probable as any other, so that a test of these keeps its chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tail {
+    /// How many.
+    count: usize,
+    /// Whether they are further from the others than these are from each other. Then they say
+    /// nothing of a change before them, and only the others are tested.
+    is_far: bool,
+}
+
+impl Tail {
+    const NONE: Self = Self {
+        count: 0,
+        is_far: false,
     };
-    (1..LEAST).rev().find(is_apart).unwrap_or(0)
+
+    /// The longest one of `values`.
+    fn of(values: &[Nanos]) -> Self {
+        let tail = |count: usize| {
+            let (first, last) = values.split_at(values.len().saturating_sub(count));
+            let (least, most) = (first.iter().min()?, first.iter().max()?);
+            let above = *last.iter().min()? - *most;
+            let below = *least - *last.iter().max()?;
+            let gap = above.max(below);
+            let is_far = gap > *most - *least;
+            (gap > Nanos::ZERO).then_some(Self { count, is_far })
+        };
+        (1..LEAST).rev().find_map(tail).unwrap_or(Self::NONE)
+    }
 }
 
 /// Stretches of a half, a quarter and so on of the whole, each overlapping the next by

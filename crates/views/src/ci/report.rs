@@ -1,11 +1,12 @@
 //! What every format says.
 
-use crate::words::{counted, gate_moved, gate_work, percent, signed};
+use crate::words::{chance, counted, gate_moved, gate_work, percent, signed};
 use analysis::{
     BootsTime, BudgetVerdict, Differing, Gate, GateVerdict, History, HistoryChange, HistoryVerdict,
     Judged,
 };
 use record::Nanos;
+use std::collections::BTreeSet;
 
 /// How a check came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,8 +148,8 @@ pub fn of_gate(g: &Gate) -> Report {
         if let Some(Judged::Sample(s)) = c.time.change.map(|c| c.judged) {
             let (low, high) = (signed(s.interval.0), signed(s.interval.1));
             details.push(format!(
-                "95 % confidence interval {low} to {high}, p = {:.4}",
-                s.p_value
+                "95 % confidence interval {low} to {high}, {}",
+                chance(s.p_value)
             ));
         }
         details.push(match c.resolution {
@@ -244,16 +245,14 @@ pub fn of_history(h: &History, input: &str) -> Report {
         HistoryVerdict::Regressed(_) => Outcome::Failed,
         HistoryVerdict::CannotTell(_) => Outcome::CannotTell,
     };
-    let regressed = match h.verdict {
-        HistoryVerdict::Regressed(at) => h.changes.get(at),
-        _ => None,
-    };
+    let regressed = h.regressions.iter().filter_map(|at| h.changes.get(*at));
+    let regressed: BTreeSet<&str> = regressed.map(|c| c.item.as_str()).collect();
     let mut checks = Vec::new();
     let mut figures = Vec::new();
     for r in &h.resolution {
         let of_this = |c: &&HistoryChange| c.is_judged && c.item == r.item;
         let last = h.changes.iter().rfind(of_this);
-        let failed = regressed.is_some_and(|c| c.item == r.item);
+        let failed = regressed.contains(r.item.as_str());
         let (outcome, summary) = match (last, &h.verdict) {
             (Some(c), _) if failed => (Outcome::Failed, moved(c, "slower")),
             (_, HistoryVerdict::CannotTell(why)) => {
@@ -274,10 +273,10 @@ pub fn of_history(h: &History, input: &str) -> Report {
         let mut details = Vec::new();
         if let Some(c) = last {
             details.push(format!(
-                "95 % confidence interval {} to {}, p = {:.4}",
+                "95 % confidence interval {} to {}, {}",
                 signed(c.interval.0),
                 signed(c.interval.1),
-                c.p
+                chance(c.p)
             ));
             details.extend(c.environment.iter().map(|e| format!("changed there: {e}")));
             details.extend(c.accepted.iter().map(|why| format!("accepted: {why}")));

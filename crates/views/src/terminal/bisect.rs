@@ -1,10 +1,9 @@
 //! Which difference of two systems makes the boot slower.
 
 use super::Style;
-use super::lab::chance;
 use super::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, clean};
 use crate::bisected::{BisectPlan, Bisected};
-use crate::words::{counted, percent, signed};
+use crate::words::{chance, counted, percent, signed};
 use bisect::{Comparison, Culprit, Outcome};
 use record::Nanos;
 

@@ -1,10 +1,9 @@
 //! Several boots, and what a change made of them.
 
-use super::lab::chance;
 use super::layout::{Ansi, BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, delta};
 use super::style::Style;
 use super::table::{Cell, Column, Table, cell};
-use crate::words::{self, counted};
+use crate::words::{self, chance, counted};
 use analysis::{
     Boots, BootsChange, BootsTime, BudgetVerdict, Budgeted, Distribution, Gate, GateCompared,
     GateVerdict, Judged, TimeKind, Verdict,

@@ -1,10 +1,9 @@
 //! A history of boots: where its times changed.
 
-use super::lab::chance;
 use super::layout::{Ansi, BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN};
 use super::style::Style;
 use super::table::{Column, Table, cell};
-use crate::words::{self, counted, percent, signed};
+use crate::words::{self, chance, counted, percent, signed};
 use analysis::{Differing, FEWEST, History, HistoryChange, HistoryVerdict};
 use record::Nanos;
 

@@ -4,7 +4,7 @@ use super::bar::share;
 use super::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, clean, delta, fit, left};
 use super::style::Style;
 use super::table::{Cell, Column, Table, cell};
-use crate::words::{self, counted};
+use crate::words::{self, chance, counted};
 use analysis::{Effect, Experiment, VariantResult, Verdict};
 use record::{ClockKind, Nanos};
 
@@ -199,14 +199,6 @@ fn exact(screen: &mut Screen, e: &Experiment, name: usize) {
         };
         let label = format!("  {}  ", left(&pair.variant, name));
         screen.wrapped(&label, name + 4, ansi, &text);
-    }
-}
-
-/// `p = 0.008`, or the least that is printed.
-pub(super) fn chance(p: f64) -> String {
-    match p < 0.001 {
-        true => "p < 0.001".to_owned(),
-        false => format!("p = {p:.3}"),
     }
 }
 

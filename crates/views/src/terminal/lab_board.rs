@@ -1,10 +1,9 @@
 //! A run on a board.
 
-use super::lab::chance;
 use super::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, clean, delta};
 use super::style::Style;
 use super::table::{Cell, Column, Table, cell};
-use crate::words::counted;
+use crate::words::{chance, counted};
 use analysis::{BoardBasis, BoardReport, BoardVariant, Verdict};
 
 /// Every variant against the baseline, and what the board did.
