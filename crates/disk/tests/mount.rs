@@ -54,6 +54,7 @@ fn samples() -> Vec<Vec<u8>> {
     put(&mut image, 12, &(128_u32 << 10).to_le_bytes());
     put(&mut image, 20, &1_u16.to_le_bytes());
     put(&mut image, 26, &1_u16.to_le_bytes());
+    put(&mut image, 28, &4_u16.to_le_bytes());
     for at in [56, 80, 88] {
         put(&mut image, at, &u64::MAX.to_le_bytes());
     }
@@ -209,6 +210,15 @@ fn what_was_asked_for_ahead_is_not_waited_for_twice() {
         "{cost:?}"
     );
     assert_eq!(cost.storage_ns, 1_001_000);
+}
+
+/// What cannot be read has no forecast: squashfs 3, and erofs with 48-bit block numbers.
+#[test]
+fn what_cannot_be_read_is_not_forecast() {
+    let mut all = samples();
+    put(&mut all[3], 28, &3_u16.to_le_bytes());
+    put(&mut all[0], 1024 + 80, &0x80_u32.to_le_bytes());
+    assert!(plan(&all[3]).is_none() && plan(&all[0]).is_none());
 }
 
 #[test]

@@ -24,6 +24,10 @@ pub struct PrefetchPlan {
     pub recordings: u32,
     /// Files in order of first need, each with exactly the ranges that were touched.
     pub files: Vec<PrefetchFile>,
+    /// How many of the files are shared libraries.
+    pub libraries: usize,
+    /// How many of the files are fonts, or their configuration and caches.
+    pub fonts: usize,
     /// Bytes of these ranges.
     pub bytes: u64,
     /// Number of these ranges. Each is contiguous in its file.
@@ -66,8 +70,14 @@ impl PrefetchPlan {
             ranges: ranges(&m.ranges),
             state: word(m.state),
         });
+        let count = |is: fn(&str) -> bool| {
+            let paths = ahead.files.iter().map(|f| String::from_utf8_lossy(&f.path));
+            paths.filter(|p| is(p)).count()
+        };
         Self {
             schema: Self::SCHEMA,
+            libraries: count(is_library),
+            fonts: count(is_font),
             list: path.to_owned(),
             title: list.title.clone(),
             machine: list.machine.clone(),
@@ -85,6 +95,17 @@ impl PrefetchPlan {
             directories: list.directories,
         }
     }
+}
+
+/// `libc.so.6`, `libc.so`, but not `ld.so.cache`.
+fn is_library(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let version = name.split_once(".so").map(|(_, rest)| rest);
+    version.is_some_and(|v| v.chars().all(|c| c == '.' || c.is_ascii_digit()))
+}
+
+fn is_font(path: &str) -> bool {
+    path.contains("/fonts/") || path.contains("/fontconfig/")
 }
 
 fn ranges(pieces: &[(u64, u64)]) -> Vec<PrefetchRange> {
@@ -353,4 +374,30 @@ impl Document for PrefetchInstall {
     const SCHEMA: &'static str = "firstlight.prefetch.install/1";
     const TITLE: &'static str =
         "Output of `firstlight prefetch install --json` and `uninstall --json`";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_font, is_library};
+
+    #[test]
+    fn libraries_and_fonts_are_known_by_their_paths() {
+        for path in [
+            "/lib/libc.so.6",
+            "/usr/lib/libreoffice/libswlo.so",
+            "a/libx-1.so.0.0.1",
+        ] {
+            assert!(is_library(path), "{path}");
+        }
+        for path in [
+            "/etc/ld.so.cache",
+            "/usr/bin/so",
+            "/etc/ld.so.conf.d/a.conf",
+            "/a.so/b",
+        ] {
+            assert!(!is_library(path), "{path}");
+        }
+        assert!(is_font("/usr/share/fonts/truetype/a.ttf"));
+        assert!(is_font("/var/cache/fontconfig/a.cache-8") && !is_font("/usr/bin/fontforge"));
+    }
 }

@@ -51,9 +51,11 @@ pub fn plan(report: &PrefetchPlan, top: usize) -> String {
         .sum();
     let metadata_pieces: usize = report.metadata.iter().map(|m| m.ranges.len()).sum();
     text += &format!(
-        "\n{} of {} files in {} pieces, and {} of metadata in {}\n",
+        "\n{} of {} files ({} libraries, {} of fonts) in {} pieces, and {} of metadata in {}\n",
         size(report.bytes),
         report.files.len(),
+        report.libraries,
+        report.fonts,
         report.requests,
         size(metadata),
         metadata_pieces,
