@@ -282,21 +282,21 @@ const PLANTED: [Planted; 51] = [
         "x\nsay 1s 6 ata1: SATA max UDMA/133\nsay 1.6s 6 ata1: SATA link down (SStatus 0)",
         "empty-ports",
         None,
-        (200, 300),
+        (380, 390),
     ),
     (
         "x\nsay 0.9s 6 ahci 0000:00:1f.2: AHCI 0001.0000 32 slots 6 ports\n\
          say 1s 6 ata1: SATA max UDMA/133\nsay 1.6s 6 ata1: SATA link down (SStatus 0)",
         "empty-ports",
         Some("cmdline+=initcall_blacklist=ahci_pci_driver_init"),
-        (200, 300),
+        (380, 390),
     ),
     (
         "x\nsay 0.9s 6 ahci f7e90000.sata: AHCI 0001.0000 32 slots 1 ports\n\
          say 1s 6 ata1: SATA max UDMA/133\nsay 1.6s 6 ata1: SATA link down (SStatus 0)",
         "empty-ports",
         None,
-        (200, 300),
+        (380, 390),
     ),
     (
         "x\nsay 0.9s 6 ahci 0000:00:1f.2: AHCI 0001.0000 32 slots 6 ports\n\
@@ -304,7 +304,7 @@ const PLANTED: [Planted; 51] = [
          say 1.6s 6 ata1: SATA link down (SStatus 0)",
         "empty-ports",
         None,
-        (200, 300),
+        (380, 390),
     ),
     (
         "x\nsay 1s 3 clocksource: Marking clocksource 'tsc' as unstable",

@@ -373,7 +373,7 @@ fn the_kernels_source_tells_what_builds_an_initcall() {
     };
     let found = of("ide_init+0x0/0x160").unwrap();
     assert_eq!(found.treatment.as_deref(), Some("config=CONFIG_IDE=m"));
-    assert_eq!(found.expected.0, 500_000_000);
+    assert_eq!(found.expected.0, 800_000_000);
     let shown: Vec<_> = found.evidence.iter().map(|e| e.text.as_str()).collect();
     assert!(shown.contains(&"mdelay(50);"), "{shown:?}");
     assert!(found.why.contains("`ide_core`") && found.why.contains("noprobe"));

@@ -473,6 +473,51 @@ fn a_log_that_ends_before_the_mounts_does_not_say_what_is_checked() {
     }
 }
 
+/// A check is so many instructions: of an x86 the rate of its time stamp counter tells how long
+/// they take. The root is not checked if it is mounted for writing by then.
+#[test]
+fn checks_take_as_long_as_the_processor_needs_and_not_of_a_root_that_is_written() {
+    let expected = |more: &str| {
+        let text = format!("source x kernel-log\nclock c monotonic\n{BOOT}{more}\n");
+        let fstab = [(
+            "etc/fstab".to_owned(),
+            "/dev/a / ext4 defaults 0 1\n/dev/b /b ext4 defaults 0 2\n".to_owned(),
+        )];
+        let system = SystemFacts {
+            root: Some(RootTree {
+                source: "/r".to_owned(),
+                texts: fstab.into(),
+                ..RootTree::default()
+            }),
+            ..SystemFacts::default()
+        };
+        let record = record(&text);
+        let all = advice(&record, &phases(&record), &system).findings;
+        let f = all.into_iter().find(|f| f.id == "fstab-checks").unwrap();
+        f.expected.0 / 1_000_000
+    };
+    // 500 million instructions a second where nothing tells.
+    assert_eq!(expected(""), 160);
+    assert_eq!(
+        expected("say 0.1s 6 tsc: Detected 2000.000 MHz processor"),
+        40
+    );
+    assert_eq!(expected("say 0.1s 6 Detected 1000.500 MHz processor."), 79);
+    let timer = "say 0.1s 6 Calibrating delay loop (skipped), value calculated using timer \
+                 frequency.. 48.00 BogoMIPS (lpj=96000)";
+    assert_eq!(expected(timer), 160);
+    let skipped = |condition: &str| {
+        format!(
+            "say 2s 6 systemd[1]: systemd-fsck-root.service - File System Check on Root Device \
+             was skipped because of an unmet condition check ({condition})."
+        )
+    };
+    assert_eq!(expected(&skipped("ConditionPathIsReadWrite=!/")), 80);
+    // The initramfs has checked it.
+    let by_initramfs = skipped("ConditionPathExists=!/run/initramfs/fsck-root");
+    assert_eq!(expected(&by_initramfs), 160);
+}
+
 /// What a module waits for beside programs, nobody else does, unless one waits for all devices.
 #[test]
 fn ports_that_are_probed_beside_programs_are_not_waited_for() {
@@ -487,4 +532,19 @@ fn ports_that_are_probed_beside_programs_are_not_waited_for() {
     assert!(!is_told("1.1s", ""));
     let settle = "span unit 1.05s 1.7s systemd-udev-settle.service";
     assert!(is_told("1.1s", settle));
+}
+
+/// A wait for ports beside which nobody says anything is waited for rather than not.
+#[test]
+fn ports_are_waited_for_where_the_log_has_nobody_else() {
+    let expected = |more: &str| {
+        let text = format!(
+            "say 0.3s 6 ata1: SATA max UDMA/133\n{more}\n\
+             say 0.9s 6 ata1: SATA link down (SStatus 0)\n"
+        );
+        one(&text, "", "empty-ports").map(|f| f.expected.0 / 1_000_000)
+    };
+    assert_eq!(expected(""), Some(390));
+    assert_eq!(expected("say 0.4s 6 usb 1-1: new device"), Some(325));
+    assert_eq!(expected("say 0.8s 6 usb 1-1: new device"), Some(240));
 }

@@ -42,6 +42,8 @@ pub struct Planted {
     pub only: Option<PathBuf>,
     /// What is looked at beside it.
     beside: Vec<Beside>,
+    /// Whether the configuration of the kernel is looked at, too.
+    with_config: bool,
     /// The treated boots that differ in their root, each as an experiment of one variant.
     other_roots: Vec<Experiment>,
 }
@@ -81,10 +83,15 @@ enum Beside {
     Environment,
     /// An image of the workload.
     Image(String),
+    /// A file.
+    File(PathBuf),
 }
 
 impl Beside {
     fn parse(text: &str) -> Option<Self> {
+        if let Some(file) = text.strip_prefix("file:") {
+            return Some(Self::File(file.into()));
+        }
         Some(match text {
             "kernel" => Self::Kernel,
             "initramfs" => Self::Initramfs,
@@ -121,6 +128,9 @@ fn begin() -> String {
 fn done() -> String {
     "done".to_owned()
 }
+
+/// The word for the configuration of a workload's kernel, which the lab keeps beside its image.
+const CONFIG: &str = "config";
 
 /// The keys that are not those of a classic.
 const OWN: [&str; 9] = [
@@ -202,11 +212,12 @@ impl Planted {
         table.insert("value".to_owned(), Value::Array(cases.map(value).collect()));
         let text = toml::to_string(&table).map_err(|e| wrong(1, e.to_string()))?;
         let classic = classics::parse(id, &text, folder)?;
-        let beside = file.beside.iter().map(|b| {
+        let with_config = file.beside.iter().any(|b| b == CONFIG);
+        let beside = file.beside.iter().filter(|b| *b != CONFIG).map(|b| {
             Beside::parse(b).ok_or_else(|| {
                 let why = format!(
-                    "expected `kernel`, `initramfs`, `script`, `root`, `root-image`, `environment` \
-                     or `image:NAME` in `beside`, found `{b}`"
+                    "expected `kernel`, `config`, `initramfs`, `script`, `root`, `root-image`, \
+                     `environment`, `image:NAME` or `file:PATH` in `beside`, found `{b}`"
                 );
                 wrong(1, why)
             })
@@ -214,6 +225,7 @@ impl Planted {
         let mut all = Self {
             id: id.to_owned(),
             beside: beside.collect::<Result<_, _>>()?,
+            with_config,
             cause: file.cause,
             seen: file.seen.unwrap_or_else(|| planted.to_owned()),
             only: file.only,
@@ -326,6 +338,20 @@ impl Planted {
         Ok((figures.collect(), report.failures))
     }
 
+    /// The configuration of the planted case's kernel, if it is looked at.
+    ///
+    /// # Errors
+    /// If the kernel cannot be made.
+    pub fn config(&self, say: &mut dyn FnMut(String)) -> Result<Option<PathBuf>, LabError> {
+        match self.workload(&self.planted) {
+            Some(workload) if self.with_config => {
+                let kernel = workload.kernel_image(&Cache::open()?, say)?;
+                Ok(Some(kernel.with_file_name(CONFIG)))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// The files that are looked at beside the boot, which was booted in `run`; those
     /// that are made go to `folder`.
     ///
@@ -357,6 +383,7 @@ impl Planted {
                     folder.join("root")
                 }
                 Beside::Image(name) => write(name, &workload.image(name, &cache, say)?)?,
+                Beside::File(path) => path.clone(),
                 Beside::Root | Beside::RootImage | Beside::Environment => {
                     return Err(no_root(&self.id));
                 }
@@ -446,7 +473,7 @@ fn beside_experiment(
         return written(folder, "environment", &bytes);
     }
     match (beside, &base.root) {
-        (Beside::RootImage, Root::Image(path)) => Ok(path.clone()),
+        (Beside::RootImage, Root::Image(path)) | (Beside::File(path), _) => Ok(path.clone()),
         (Beside::Initramfs, _) => Ok(run.join("run/initramfs.cpio")),
         (Beside::Root, Root::Tree { folder, .. } | Root::Initramfs { folder, .. }) => {
             Ok(folder.clone())

@@ -127,12 +127,12 @@ fn one(
             .extend(told.map(|why| unproven(planted, why.clone())));
         return Ok(());
     }
-    let beside = planted.beside(&folder.join("beside"), folder, &mut |text| {
-        (heard.said)(format!("{}: {text}", planted.id));
-    })?;
+    let say = &mut |text| (heard.said)(format!("{}: {text}", planted.id));
+    let beside = planted.beside(&folder.join("beside"), folder, say)?;
+    let config = planted.config(say)?;
     let record = record(&booted.seen, heard.note)?;
     let of_boot = phases(&record);
-    let facts = inspect::system::facts(&beside, None)?;
+    let facts = inspect::system::facts(&beside, config.as_deref())?;
     let found = advice(&record, &of_boot, &facts).findings;
     proof.systems += 1;
     if planted.findings.is_empty() {

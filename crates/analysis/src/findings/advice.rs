@@ -6,7 +6,7 @@ use super::found::Scope;
 use super::joint::{Effect, joint};
 use super::judge::follow;
 use super::rule::{Confidence, Rule};
-use super::view::{View, Watched};
+use super::view::{SPEED, View, Watched};
 use super::{text, told};
 use crate::phases::{Phases, phases};
 use crate::system::SystemFacts;
@@ -14,8 +14,15 @@ use record::{Nanos, Record};
 use std::sync::LazyLock;
 
 /// Every text that a rule looks for.
-static WATCHED: LazyLock<Watched> =
-    LazyLock::new(|| Watched::of(CATALOGUE.iter().flat_map(|r| r.watch).copied()));
+static WATCHED: LazyLock<Watched> = LazyLock::new(|| {
+    Watched::of(
+        CATALOGUE
+            .iter()
+            .flat_map(|r| r.watch)
+            .chain(&SPEED)
+            .copied(),
+    )
+});
 
 /// Below one percent of the boot a finding is not worth a line of the first
 /// screen.

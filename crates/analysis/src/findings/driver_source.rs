@@ -6,6 +6,11 @@ use super::text::driver_source as text;
 use super::view::View;
 use crate::drivers::{LEAST, function};
 
+/// What is saved of a call that a module makes, later or never, in percent, as of any long
+/// initcall; and of one whose waits can only be shortened.
+const AS_MODULE: i64 = 80;
+const SHORTER: i64 = 50;
+
 /// The longest initcalls whose source is known, one finding each.
 pub(super) fn driver_source(view: &View<'_>) -> Vec<Found> {
     let drivers = &view.system.drivers;
@@ -26,6 +31,7 @@ pub(super) fn driver_source(view: &View<'_>) -> Vec<Found> {
         });
         let can_be_module = built_in && driver.is_tristate;
         let treatment = option.filter(|_| can_be_module);
+        let expected = if can_be_module { AS_MODULE } else { SHORTER };
         let why = text::why(
             driver.module.as_deref().filter(|_| can_be_module),
             driver.waits.len(),
@@ -41,7 +47,7 @@ pub(super) fn driver_source(view: &View<'_>) -> Vec<Found> {
                 ])
                 .evidence(waits)
                 .maybe_treatment(treatment.map(|o| format!("config=CONFIG_{o}=m")))
-                .parts(*time, 0, 50, 100)
+                .parts(*time, 0, expected, 100)
                 .names(option.map(|o| format!("CONFIG_{o}")))
                 .names(driver.module.clone())
                 .scope(match span.start {

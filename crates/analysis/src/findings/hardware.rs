@@ -270,6 +270,22 @@ fn is_beside_programs(view: &View<'_>, at: Nanos) -> bool {
     is_later && started(view, |name| [SETTLE, OLD_SETTLE].contains(&name)).is_empty()
 }
 
+/// Of the wait for ports beside other work so much is saved, in percent; and of the part of it
+/// in which nobody else says anything as much as of any short silence of the kernel.
+const OF_PORTS: i64 = 40;
+const OF_PORTS_ALONE: i64 = 65;
+
+/// How long before `last` nobody but the ports had said anything, since `begin`.
+fn alone(view: &View<'_>, begin: Nanos, last: Nanos) -> Nanos {
+    let messages = view.record.messages().iter();
+    let others = messages.filter(|m| {
+        let text = view.record.text(m).trim_start();
+        let is_port = text.starts_with("ata") || text.starts_with("ahci ");
+        !is_port && m.at.is_some_and(|at| begin < at && at < last)
+    });
+    last - others.filter_map(|m| m.at).max().unwrap_or(begin)
+}
+
 /// Disks that are not there are waited for.
 pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
     let down: Vec<Line<'_>> = view.said("SATA link down").collect();
@@ -285,6 +301,8 @@ pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
     if time < Nanos::from_millis(50) || is_beside_programs(view, begin) {
         return None;
     }
+    let expected = Nanos(time.0 / 100 * OF_PORTS)
+        .max(Nanos(alone(view, begin, last).0 / 100 * OF_PORTS_ALONE));
     // The driver can be left out only if no port of it has anything.
     let is_spare = view.said(AHCI).any(|l| is_on_pci(l.text))
         && view.said("SATA link up").next().is_none()
@@ -298,7 +316,7 @@ pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
                 super::probes::count(down.len(), "SATA port", "SATA ports"),
             ))
             .evidence([view.quote(first)])
-            .parts(time, 0, 40, 100)
+            .saving(Nanos::ZERO, expected, time)
             .within(time)
             .names(
                 down.iter()

@@ -185,14 +185,15 @@ pub(super) fn instrumentation(view: &View<'_>) -> Vec<Found> {
     let longest = tracers(view, PREPARED, |f| f != FILES).map(|(found, longest)| {
         let all = found.saving.map_or(Nanos::ZERO, |s| s.2);
         let waits = WAITS.contains(&longest);
-        let gone = view.initcalls(|f| {
+        let mut gone = view.initcalls(|f| {
             if waits {
                 WAITS.contains(&f)
             } else {
                 f == longest
             }
         });
-        let gone = elapsed(&gone);
+        without_unpacking(view, &mut gone);
+        let gone = elapsed(&gone).min(sum(gone.iter().map(|(_, time, _)| time)));
         let f = if waits { "trace_eval_init" } else { longest };
         let found = found.saving(Nanos::ZERO, gone, all);
         found.treatment(format!("cmdline+=initcall_blacklist={f}"))
@@ -357,18 +358,12 @@ const BY_OTHERS: [&str; 9] = [
     "wait_for_initramfs",
 ];
 
-/// Built-in drivers whose initcall takes long on the kernel's own thread.
-pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
-    let other = |f: &str| {
-        let is_tests = TESTS.contains(&f) || is_self_test(f);
-        !BY_OTHERS.contains(&f) && !is_tests && !TRACERS.contains(&f) && !is_cipher(f)
-    };
-    let mut found = view.initcalls(other);
-    // What an initramfs that unpacks beside it takes of the only processor is not its own: once
-    // the call gives it up, the other goes on to its end.
+/// What an initramfs that unpacks beside a call takes of the only processor is not the call's
+/// own: once the call gives it up, the other goes on to its end.
+fn without_unpacking(view: &View<'_>, calls: &mut [(&str, Nanos, &record::Span)]) {
     let unpacked = unpacking(view.record).filter(|u| !u.within_call);
     let unpacked = unpacked.filter(|_| view.model().load().processors.is_none_or(|n| n == 1));
-    for (_, time, span) in &mut found {
+    for (_, time, span) in calls {
         if let (Some(u), Some(from), Some(to)) = (unpacked, span.start, span.end)
             && from <= u.end
             && u.end <= to
@@ -376,6 +371,16 @@ pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
             *time = (*time).min(to - u.end);
         }
     }
+}
+
+/// Built-in drivers whose initcall takes long on the kernel's own thread.
+pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
+    let other = |f: &str| {
+        let is_tests = TESTS.contains(&f) || is_self_test(f);
+        !BY_OTHERS.contains(&f) && !is_tests && !TRACERS.contains(&f) && !is_cipher(f)
+    };
+    let mut found = view.initcalls(other);
+    without_unpacking(view, &mut found);
     found.sort_by_key(|(name, time, s)| (std::cmp::Reverse(*time), s.origin, *name));
     found.retain(|(name, time, s)| {
         let least = match TOLD.contains(&function(name)) {

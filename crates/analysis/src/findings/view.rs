@@ -205,9 +205,27 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The instructions a second of the processor, if the kernel measured its delay
-    /// loop: a BogoMIPS is a million of them, as long as each takes a cycle.
+    /// The instructions a second of the processor, as long as each takes a cycle: if the
+    /// kernel measured its delay loop, a BogoMIPS is a million of them; else a cycle of an x86
+    /// is one of its time stamp counter, whose rate the kernel writes.
     fn measured_speed(&self) -> Option<u64> {
+        self.delay_loop_speed().or_else(|| self.counter_speed())
+    }
+
+    /// `tsc: Detected 2400.012 MHz processor`, in older kernels without `tsc: `.
+    fn counter_speed(&self) -> Option<u64> {
+        let mut rates = self.said(COUNTER_RATE).filter_map(|l| {
+            let (rate, _) = l.behind("Detected ")?.split_once(COUNTER_RATE)?;
+            let (whole, parts) = rate.split_once('.')?;
+            let thousandths: u64 = parts.get(..3)?.parse().ok()?;
+            let millions: u64 = whole.parse().ok()?;
+            let kilo = millions.checked_mul(1_000)?.checked_add(thousandths)?;
+            kilo.checked_mul(1_000)
+        });
+        rates.next().filter(|s| *s > 0)
+    }
+
+    fn delay_loop_speed(&self) -> Option<u64> {
         let measured = self.said("Calibrating delay loop");
         let mut rates = measured
             .filter(|l| !l.text.contains("skipped"))
@@ -310,6 +328,12 @@ impl<'a> View<'a> {
             .collect()
     }
 }
+
+/// What stands behind the rate of an x86's time stamp counter.
+const COUNTER_RATE: &str = " MHz processor";
+
+/// The lines that tell how fast a processor is.
+pub(super) const SPEED: [&str; 2] = ["Calibrating delay loop", COUNTER_RATE];
 
 /// Instructions a second where nothing tells.
 pub(super) const USUAL_SPEED: u64 = 500_000_000;

@@ -79,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
         confidence: Confidence::Low,
         needs: "the root tree (`--image DIR`); a kernel log for the CPU's speed",
         treatment: Some("fstab=FOLDER:pass=0"),
-        watch: &root::MOUNTED,
+        watch: &[root::MOUNTED[0], root::MOUNTED[1], root::ROOT_SKIPPED],
         find: |v: &View<'_>| one(root::fstab_checks(v)),
     },
     Rule {
@@ -215,7 +215,7 @@ pub(super) const RULES: &[Rule] = &[
         model: "reads of an attach with and without a fastmap, on an assumed flash chip; 80 % is expected to be saved",
         risk: "a few erase blocks; needs CONFIG_MTD_UBI_FASTMAP; boot once and shut down cleanly before the saving shows",
         confidence: Confidence::Low,
-        needs: "a UBI image (`--image`)",
+        needs: "a UBI image (`--image`), and no log that shows the scan: `ubi-scan` measures it",
         treatment: Some("ubi-fastmap=on"),
         watch: &[],
         find: |v: &View<'_>| images::ubi_fastmap(v),

@@ -78,9 +78,10 @@ fn timed(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
 fn silences(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
     let kernel = view.phases.phases.iter().find(|p| p.name >= Phase::Kernel);
     let until = kernel.map_or(view.phases.end(), |p| p.start);
+    // A capture of the lab has the loader's lines apart.
     let is_serial = |l: &Line<'_>| {
         let source = view.record.source(l.message.origin.source);
-        source.is_some_and(|s| s.format == "serial")
+        source.is_some_and(|s| matches!(s.format, "serial" | "loader-console"))
     };
     let mut found = Vec::new();
     for at in 0..view.record.messages().len() {
