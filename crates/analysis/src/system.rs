@@ -42,6 +42,8 @@ pub struct DriverSource {
 pub struct DriverWait {
     /// How long, in microseconds.
     pub us: u64,
+    /// Whether the processor is kept busy meanwhile (`mdelay`), or sleeps (`msleep`).
+    pub is_busy: bool,
     /// Its line.
     pub text: String,
     /// Where it stands.

@@ -355,6 +355,7 @@ fn the_kernels_source_tells_what_builds_an_initcall() {
         is_tristate: true,
         module: Some("ide_core".into()),
         waits: vec![DriverWait {
+            is_busy: true,
             us: 50_000,
             text: "mdelay(50);".into(),
             place: place(),

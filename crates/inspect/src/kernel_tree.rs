@@ -73,14 +73,7 @@ pub fn read(folder: &Path, functions: &BTreeSet<String>) -> Result<Vec<DriverSou
                     .is_some_and(|o| is_tristate(folder, &file, o)),
                 option: built.option,
                 module: built.module,
-                waits: waits(&text)
-                    .into_iter()
-                    .map(|(us, text, offset)| DriverWait {
-                        us,
-                        text,
-                        place: place(offset),
-                    })
-                    .collect(),
+                waits: waits(&text, place),
                 parameters: parameters(&text),
             });
         }
@@ -254,39 +247,79 @@ fn is_tristate(tree: &Path, file: &Path, option: &str) -> bool {
     false
 }
 
-/// The waits of a file that state their time in digits: microseconds, the call, its place.
-fn waits(text: &str) -> Vec<(u64, String, u64)> {
-    const WAITS: [(&str, u64); 6] = [
-        ("mdelay", 1_000),
-        ("msleep", 1_000),
-        ("msleep_interruptible", 1_000),
-        ("ssleep", 1_000_000),
-        ("udelay", 1),
-        ("usleep_range", 1),
-    ];
+/// A call that waits, the microseconds of its unit, and whether it keeps the processor busy
+/// (Documentation/timers/delay_sleep_functions.rst).
+const WAITS: [(&str, u64, bool); 7] = [
+    ("mdelay", 1_000, true),
+    ("udelay", 1, true),
+    ("fsleep", 1, false),
+    ("msleep", 1_000, false),
+    ("msleep_interruptible", 1_000, false),
+    ("ssleep", 1_000_000, false),
+    ("usleep_range", 1, false),
+];
+
+/// What takes jiffies: a part of a second in `HZ`, or milliseconds in `msecs_to_jiffies`.
+const JIFFIES: [&str; 4] = [
+    "schedule_timeout",
+    "schedule_timeout_interruptible",
+    "schedule_timeout_killable",
+    "schedule_timeout_uninterruptible",
+];
+
+/// The waits of a file that state their time in digits.
+fn waits(text: &str, place: impl Fn(u64) -> Place) -> Vec<DriverWait> {
     let mut all = Vec::new();
     for (offset, line) in lines(text) {
         for (at, _) in line.match_indices('(') {
             let before = line.get(..at).unwrap_or_default();
             let start = before.rfind(|c| !is_word(c)).map_or(0, |i| i + 1);
             let name = before.get(start..).unwrap_or_default();
-            let Some((_, unit)) = WAITS.iter().find(|(n, _)| *n == name) else {
-                continue;
-            };
             let rest = line.get(at + 1..).unwrap_or_default();
-            let end = rest
-                .find(|c: char| !c.is_ascii_digit())
-                .unwrap_or(rest.len());
-            let number: Option<u64> = rest.get(..end).and_then(|n| n.parse().ok());
-            let us = number.map_or(0, |n| n.saturating_mul(*unit));
-            if us >= SHORT_US {
-                all.push((us, line.trim().chars().take(80).collect(), offset));
+            let wait = WAITS.iter().find(|(n, ..)| *n == name);
+            let (us, is_busy) = match wait {
+                Some((_, unit, is_busy)) => {
+                    (number(rest).map(|n| n.saturating_mul(*unit)), *is_busy)
+                }
+                None if JIFFIES.contains(&name) => (of_jiffies(rest), false),
+                None => continue,
+            };
+            if let Some(us) = us.filter(|us| *us >= SHORT_US) {
+                all.push(DriverWait {
+                    us,
+                    is_busy,
+                    text: line.trim().chars().take(80).collect(),
+                    place: place(offset),
+                });
             }
         }
     }
-    all.sort_by(|a, b| b.0.cmp(&a.0).then(a.2.cmp(&b.2)));
+    all.sort_by(|a, b| b.us.cmp(&a.us).then(a.place.offset.cmp(&b.place.offset)));
     all.truncate(MOST);
     all
+}
+
+/// The number that `text` begins with.
+fn number(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    text.get(..end.unwrap_or(text.len()))?.parse().ok()
+}
+
+/// The microseconds of what is in the brackets of a wait in jiffies: `HZ`, `2 * HZ`, `HZ / 10`,
+/// `msecs_to_jiffies(250)`.
+fn of_jiffies(text: &str) -> Option<u64> {
+    if let Some(ms) = text.strip_prefix("msecs_to_jiffies(") {
+        return number(ms).map(|ms| ms.saturating_mul(1_000));
+    }
+    let end = text.find([')', ';', ',']).unwrap_or(text.len());
+    let words: String = text.get(..end)?.split_whitespace().collect();
+    let second = 1_000_000_u64;
+    match words.split_once("HZ")? {
+        ("", "") => Some(second),
+        ("", part) => second.checked_div(part.strip_prefix('/')?.parse().ok()?),
+        (times, "") => Some(second.saturating_mul(times.strip_suffix('*')?.parse().ok()?)),
+        _ => None,
+    }
 }
 
 /// The names of a module's parameters.
@@ -335,7 +368,9 @@ mod tests {
             (
                 "drivers/ide/ide.c",
                 "module_param(noprobe, int, 0);\nMODULE_PARM(x);\nstatic int ide_init(void) {\n\
-                 \tmdelay(50);\n\tmsleep(2000); udelay(5); mdelay(n);\n}\nmodule_init(ide_init);\n",
+                 \tmdelay(50);\n\tmsleep(2000); udelay(5); mdelay(n);\n\
+                 \tschedule_timeout(HZ / 10); schedule_timeout(n);\n\
+                 \tschedule_timeout_uninterruptible(msecs_to_jiffies(250));\n}\nmodule_init(ide_init);\n",
             ),
             ("drivers/video/Makefile", "obj-$(CONFIG_FB_X) += x-fb.o\n"),
             (
@@ -358,8 +393,15 @@ mod tests {
         assert_eq!(ide.option.as_deref(), Some("IDE"));
         assert_eq!(ide.module.as_deref(), Some("ide_core"));
         assert!(ide.is_tristate);
-        let waits: Vec<_> = ide.waits.iter().map(|w| w.us).collect();
-        assert_eq!(waits, [2_000_000, 50_000]);
+        let waits: Vec<_> = ide
+            .waits
+            .iter()
+            .map(|w| (w.us / 1_000, w.is_busy))
+            .collect();
+        assert_eq!(
+            waits,
+            [(2_000, false), (250, false), (100, false), (50, true)]
+        );
         assert_eq!(ide.parameters, ["noprobe"]);
         let fb = &found[1];
         assert_eq!(fb.option.as_deref(), Some("FB_X"));

@@ -34,7 +34,10 @@ pub(super) fn driver_source(view: &View<'_>) -> Vec<Found> {
         let expected = if can_be_module { AS_MODULE } else { SHORTER };
         let why = text::why(
             driver.module.as_deref().filter(|_| can_be_module),
-            driver.waits.len(),
+            (
+                driver.waits.len(),
+                driver.waits.iter().filter(|w| w.is_busy).count(),
+            ),
             &driver.parameters,
         );
         Some(

@@ -19,7 +19,7 @@ pub(in crate::findings) fn took(name: &str, time: impl Display) -> String {
 
 pub(in crate::findings) fn why(
     module: Option<&str>,
-    waits: usize,
+    (waits, busy): (usize, usize),
     parameters: &[String],
 ) -> String {
     let module = match module {
@@ -29,12 +29,15 @@ pub(in crate::findings) fn why(
         ),
         None => "It cannot be a module, or is one already.".to_owned(),
     };
-    let waits = match waits {
-        0 => String::new(),
-        _ => {
-            " The file waits for fixed times, which are listed: check them against the data sheet."
-                .to_owned()
+    let listed =
+        " The file waits for fixed times, which are listed: check them against the data sheet.";
+    let waits = match (waits, busy) {
+        (0, _) => String::new(),
+        (_, 0) => format!("{listed} Asynchronous probing lets the boot go on meanwhile."),
+        (all, busy) if all == busy => {
+            format!("{listed} They keep the processor busy: sleep instead.")
         }
+        (_, busy) => format!("{listed} {busy} of them keep the processor busy: sleep instead."),
     };
     let parameters = match parameters {
         [] => String::new(),
