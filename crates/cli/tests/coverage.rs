@@ -6,7 +6,7 @@ mod common;
 
 use common::{firstlight, workspace};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 
@@ -116,6 +116,39 @@ fn what_a_row_names_exists() {
                 "row {}: no {experiment}",
                 row.number
             );
+        }
+    }
+}
+
+/// Every figure in tenths of a millisecond that a row calls measured stands in a table of results.
+#[test]
+fn measured_figures_stand_in_the_results() {
+    let mut folders = vec![workspace().join("experiments")];
+    let mut results = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            } else if entry.file_name() == "RESULTS.md" {
+                results += &fs::read_to_string(entry.path()).unwrap();
+            }
+        }
+    }
+    // Figures with a point, as tenths.
+    let figures = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !(c.is_ascii_digit() || c == '.'));
+        let exact = words.filter(|w| w.contains('.'));
+        let exact = exact.filter_map(|w| w.trim_end_matches('.').parse::<f64>().ok());
+        exact.map(|figure| format!("{figure:.1}")).collect()
+    };
+    let known: BTreeSet<String> = figures(&results.replace(',', "")).into_iter().collect();
+    for row in coverage().row {
+        let measured = row.measured.unwrap_or_default().replace(',', "");
+        let in_ms = measured.match_indices(" ms");
+        let of_ms =
+            in_ms.filter_map(|(at, _)| figures(measured.get(..at)?.rsplit(' ').next()?).pop());
+        for figure in of_ms {
+            assert!(known.contains(&figure), "row {}: {figure} ms", row.number);
         }
     }
 }
