@@ -86,7 +86,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "io-scheduler",
         group: Group::Storage,
         title: "The I/O scheduler holds back reads while the device is idle",
-        about: "An I/O scheduler delays requests to sort or share them. Flash has no head to move and gains nothing from it.",
+        about: "An I/O scheduler delays requests to sort or share them. Flash has no head to move and gains nothing from it. If reads wait for a program that writes to slow flash beside the boot, limit that program: `IOWriteBandwidthMax=/ 200K` in its unit. A browser showed a page from a slow stick after 24.0 s instead of 60.2 with that; the scheduler changed nothing there.",
         model: "measured: the upper bound is the time in which reads were queued while the device was idle, counting gaps over 1 ms and ten times the median, minus the median. Nothing is expected, because no experiment has shown such a time yet (`experiments/findings/scheduler`)",
         risk: "programs that read heavily may delay others",
         confidence: Confidence::Low,
