@@ -4,7 +4,7 @@ use super::evidence::Evidence;
 use super::found::Found;
 use super::initramfs;
 use super::packing::{PACKINGS, Packing};
-use super::storage;
+use super::storage::{self, SUMMARY};
 use super::text::images as text;
 use super::view::{Speed, USUAL_SPEED, View, transfer};
 use crate::system::{ImageFact, ImageKind};
@@ -300,9 +300,6 @@ pub(super) fn environment(view: &View<'_>, wanted: &[&str]) -> Vec<Found> {
     }
     all
 }
-
-/// The option of kernels that read summaries.
-pub(super) const SUMMARY: &str = "JFFS2_SUMMARY";
 
 /// JFFS2 images without summaries, or for a kernel that reads none.
 pub(super) fn jffs2_summary(view: &View<'_>) -> Vec<Found> {

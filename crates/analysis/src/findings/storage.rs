@@ -2,7 +2,6 @@
 
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
-use super::images;
 use super::requests::{WAITED, root_read};
 use super::text::storage as text;
 use super::view::{Line, View};
@@ -131,6 +130,9 @@ fn mount_of<'a>(view: &'a View<'_>, text: &str) -> Option<(Line<'a>, Nanos)> {
     Some((line, at - before))
 }
 
+/// The option of kernels that read summaries.
+pub(super) const SUMMARY: &str = "JFFS2_SUMMARY";
+
 /// JFFS2 reads the whole flash when it is mounted.
 pub(super) fn jffs2_scan(view: &View<'_>) -> Option<Found> {
     let (line, time) = mount_of(view, "VFS: Mounted root (jffs2")?;
@@ -138,11 +140,11 @@ pub(super) fn jffs2_scan(view: &View<'_>) -> Option<Found> {
         return None;
     }
     let config = view.system.config.as_ref();
-    let found = match config.is_some_and(|c| c.get(images::SUMMARY) == Some("n")) {
+    let found = match config.is_some_and(|c| c.get(SUMMARY) == Some("n")) {
         // Summaries alone would change nothing.
         true => Found::new()
             .why(text::SUMMARY_UNREAD)
-            .treatment(format!("config=CONFIG_{}=y", images::SUMMARY)),
+            .treatment(format!("config=CONFIG_{}=y", SUMMARY)),
         false => Found::new().treatment("jffs2=summaries"),
     };
     Some(
