@@ -40,7 +40,8 @@ run_once() {
     umount "$at/proc" "$at/dev"
 }
 
-# add_unit NAME DESCRIPTION MORE COMMAND: a service of multi-user.target; MORE are lines of [Unit].
+# add_unit NAME DESCRIPTION MORE COMMAND [SERVICE]: a service of multi-user.target; MORE are lines
+# of [Unit], SERVICE those of [Service].
 add_unit() {
     units=usr/lib/systemd/system
     wants=$at/etc/systemd/system/multi-user.target.wants
@@ -53,7 +54,8 @@ $3
 Type=oneshot
 RemainAfterExit=yes
 Environment=HOME=/root
-ExecStart=$4
+ExecStart=$4${5:+
+$5}
 [Install]
 WantedBy=multi-user.target
 END

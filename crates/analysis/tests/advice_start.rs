@@ -440,25 +440,28 @@ fn a_check_that_is_skipped_still_starts_its_program() {
     );
 }
 
+/// What is found of the checks of a root with this /etc/fstab.
+fn checks(text: &str, fstab: &str) -> Option<Finding> {
+    let system = SystemFacts {
+        root: Some(RootTree {
+            source: "/r".to_owned(),
+            texts: [("etc/fstab".to_owned(), fstab.to_owned())].into(),
+            ..RootTree::default()
+        }),
+        ..SystemFacts::default()
+    };
+    let record = record(text);
+    let all = advice(&record, &phases(&record), &system).findings;
+    all.into_iter().find(|f| f.id == "fstab-checks")
+}
+
 /// The kernel's log has systemd's lines only until the journal takes them.
 #[test]
 fn a_log_that_ends_before_the_mounts_does_not_say_what_is_checked() {
     let is_told = |source: &str, more: &str| {
         let unit = "span unit 1.1s 1.2s systemd-sysctl.service";
         let text = format!("source x {source}\nclock c monotonic\n{BOOT}{unit}\n{more}\n");
-        let line = "/dev/a / ext4 defaults 0 1\n";
-        let fstab = [("etc/fstab".to_owned(), line.to_owned())];
-        let system = SystemFacts {
-            root: Some(RootTree {
-                source: "/r".to_owned(),
-                texts: fstab.into(),
-                ..RootTree::default()
-            }),
-            ..SystemFacts::default()
-        };
-        let record = record(&text);
-        let all = advice(&record, &phases(&record), &system).findings;
-        all.iter().any(|f| f.id == "fstab-checks")
+        checks(&text, "/dev/a / ext4 defaults 0 1\n").is_some()
     };
     assert!(is_told("kernel-log", ""));
     assert!(!is_told("systemd-show", ""));
@@ -479,22 +482,8 @@ fn a_log_that_ends_before_the_mounts_does_not_say_what_is_checked() {
 fn checks_take_as_long_as_the_processor_needs_and_not_of_a_root_that_is_written() {
     let expected = |more: &str| {
         let text = format!("source x kernel-log\nclock c monotonic\n{BOOT}{more}\n");
-        let fstab = [(
-            "etc/fstab".to_owned(),
-            "/dev/a / ext4 defaults 0 1\n/dev/b /b ext4 defaults 0 2\n".to_owned(),
-        )];
-        let system = SystemFacts {
-            root: Some(RootTree {
-                source: "/r".to_owned(),
-                texts: fstab.into(),
-                ..RootTree::default()
-            }),
-            ..SystemFacts::default()
-        };
-        let record = record(&text);
-        let all = advice(&record, &phases(&record), &system).findings;
-        let f = all.into_iter().find(|f| f.id == "fstab-checks").unwrap();
-        f.expected.0 / 1_000_000
+        let fstab = "/dev/a / ext4 defaults 0 1\n/dev/b /b ext4 defaults 0 2\n";
+        checks(&text, fstab).unwrap().expected.0 / 1_000_000
     };
     // 500 million instructions a second where nothing tells.
     assert_eq!(expected(""), 160);

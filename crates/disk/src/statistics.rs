@@ -1,6 +1,7 @@
 //! What a filesystem holds, in figures that decide how it is best made: sizes of directories
 //! and files, and what a check of it has to read.
 
+use crate::ext::ROOT;
 use crate::map::{Kind, Map};
 
 /// How many directories or files have at most so many bytes.
@@ -58,9 +59,8 @@ const BLOCK_NUMBERS: u64 = 60;
 const ATTRIBUTE: u64 = 4 + 16 + 4 + 4;
 
 /// The inodes of ext below this one are the filesystem's own, but for the root's
-/// (`EXT4_GOOD_OLD_FIRST_INO` and `EXT4_ROOT_INO`).
+/// (`EXT4_GOOD_OLD_FIRST_INO`).
 const FIRST_OF_A_USER: u32 = 11;
-const ROOT: u32 = 2;
 
 /// The kernel reads ahead so much of a device that is read from start to end.
 const READ_AHEAD: u64 = 128 << 10;

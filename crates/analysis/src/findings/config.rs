@@ -2,10 +2,10 @@
 
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
-use super::packing::Packing;
+use super::packing::work_of_kernel;
 use super::text::config as text;
 use super::view::{View, elapsed, function, transfer};
-use crate::system::{ImageKind, KernelConfig};
+use crate::system::KernelConfig;
 use crate::unpacking;
 use record::{Nanos, Phase};
 
@@ -160,23 +160,6 @@ pub(super) fn packed_twice(view: &View<'_>) -> Option<Found> {
     })
 }
 
-/// How long the image of the kernel takes to decompress by its size, where no source shows it.
-fn unpacking_of_image(view: &View<'_>) -> Nanos {
-    let mut images = view.system.images.iter();
-    let time = images.find_map(|image| match &image.what {
-        ImageKind::Kernel {
-            compression,
-            unpacked,
-            ..
-        } => {
-            let work = Packing::named(compression)?.work(view);
-            Some(transfer(unpacked.saturating_mul(work), view.speed().rate))
-        }
-        _ => None,
-    });
-    time.unwrap_or_default()
-}
-
 /// Options that make the kernel's image larger and that nothing at boot reads.
 pub(super) fn symbols(view: &View<'_>) -> Option<Found> {
     let config = view.system.config.as_ref()?;
@@ -185,7 +168,10 @@ pub(super) fn symbols(view: &View<'_>) -> Option<Found> {
     }
     // Some two megabytes of names, loaded and unpacked with the kernel.
     let time = match view.length(Phase::Decompression) {
-        Nanos::ZERO => unpacking_of_image(view),
+        // By the size of its image, where no source shows it.
+        Nanos::ZERO => {
+            work_of_kernel(view).map_or(Nanos::ZERO, |(work, _)| transfer(work, view.speed().rate))
+        }
         time => time,
     };
     let time = Nanos(time.0 / 20).max(Nanos::from_millis(5));

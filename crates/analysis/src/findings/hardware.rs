@@ -2,6 +2,7 @@
 
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
+use super::silence::OF_SHORT;
 use super::subject::subject;
 use super::text::hardware as text;
 use super::udev_units::{OLD_SETTLE, SETTLE};
@@ -270,10 +271,8 @@ fn is_beside_programs(view: &View<'_>, at: Nanos) -> bool {
     is_later && started(view, |name| [SETTLE, OLD_SETTLE].contains(&name)).is_empty()
 }
 
-/// Of the wait for ports beside other work so much is saved, in percent; and of the part of it
-/// in which nobody else says anything as much as of any short silence of the kernel.
+/// Of the wait for ports beside other work so much is saved, in percent.
 const OF_PORTS: i64 = 40;
-const OF_PORTS_ALONE: i64 = 65;
 
 /// How long before `last` nobody but the ports had said anything, since `begin`.
 fn alone(view: &View<'_>, begin: Nanos, last: Nanos) -> Nanos {
@@ -301,8 +300,9 @@ pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
     if time < Nanos::from_millis(50) || is_beside_programs(view, begin) {
         return None;
     }
-    let expected = Nanos(time.0 / 100 * OF_PORTS)
-        .max(Nanos(alone(view, begin, last).0 / 100 * OF_PORTS_ALONE));
+    // Of the part in which nobody else says anything, as of any short silence of the kernel.
+    let expected =
+        Nanos(time.0 / 100 * OF_PORTS).max(Nanos(alone(view, begin, last).0 / 100 * OF_SHORT.1));
     // The driver can be left out only if no port of it has anything.
     let is_spare = view.said(AHCI).any(|l| is_on_pci(l.text))
         && view.said("SATA link up").next().is_none()

@@ -4,7 +4,7 @@ use super::evidence::Evidence;
 use super::found::Found;
 use super::initramfs;
 use super::packing::{PACKINGS, Packing};
-use super::storage::{self, SUMMARY};
+use super::storage::{READING_SUMMARIES, SUMMARY, ignores_summaries, ubi_scan};
 use super::text::images as text;
 use super::view::{Speed, USUAL_SPEED, View, transfer};
 use crate::system::{ImageFact, ImageKind};
@@ -320,8 +320,7 @@ pub(super) fn jffs2_summary(view: &View<'_>) -> Vec<Found> {
             place: image.place.clone(),
         }]);
         // A kernel without the option reads every node, summary or not.
-        let config = view.system.config.as_ref();
-        if let Some(config) = config.filter(|c| c.get(SUMMARY) == Some("n")) {
+        if let Some(config) = ignores_summaries(view) {
             return (used_blocks > 0).then(|| {
                 let evidence = config.place(SUMMARY).map(|place| Evidence {
                     text: text::NO_SUMMARY_OPTION.to_owned(),
@@ -332,7 +331,7 @@ pub(super) fn jffs2_summary(view: &View<'_>) -> Vec<Found> {
                     .why(text::ignored_why(bare, used_blocks))
                     .evidence(evidence)
                     .parts(time, 0, 100, 150)
-                    .treatment(format!("config=CONFIG_{SUMMARY}=y"))
+                    .treatment(READING_SUMMARIES)
             });
         }
         (bare > 0).then(|| {
@@ -381,7 +380,7 @@ pub(super) fn ubi_static(view: &View<'_>) -> Vec<Found> {
 /// UBI images without a fastmap. An image has no more blocks than were written, a chip has:
 /// where the log shows the scan, `ubi-scan` measures what this would guess.
 pub(super) fn ubi_fastmap(view: &View<'_>) -> Vec<Found> {
-    if storage::ubi_scan(view).is_some() {
+    if ubi_scan(view).is_some() {
         return Vec::new();
     }
     let found = view.system.images.iter().filter_map(|image| {

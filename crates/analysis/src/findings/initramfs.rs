@@ -30,6 +30,11 @@ pub(super) fn unpacked<'a>(view: &'a View<'_>) -> Option<(Nanos, Line<'a>, Optio
     (time >= SHORT_UNPACKING).then_some((time, begin, end))
 }
 
+/// The size of the packed initramfs in KiB, which the line at its end says.
+pub(super) fn packed_kib(end: Option<&Line<'_>>) -> Option<u64> {
+    end?.number("Freeing initrd memory: ")
+}
+
 /// Says that several findings are of one time.
 pub(super) fn same_time(unpacking: Nanos) -> String {
     text::same_time(unpacking)
@@ -39,7 +44,7 @@ pub(super) fn same_time(unpacking: Nanos) -> String {
 pub(super) fn unpacking(view: &View<'_>) -> Option<Found> {
     let (time, begin, end) = unpacked(view)?;
     let (to, part) = faster_packing(view, time);
-    let packed = end.and_then(|e| e.number("Freeing initrd memory: "));
+    let packed = packed_kib(end.as_ref());
     let size = packed.map_or_else(String::new, text::size);
     // What nobody loads has a finding of its own.
     let apart = unused(view).map(|u| (u.part(time), u.bytes));

@@ -2,13 +2,12 @@
 
 use super::evidence::Evidence;
 use super::found::Found;
-use super::packing::Packing;
+use super::packing::work_of_kernel;
 use super::probes::count;
 use super::subject::subject;
 use super::text::loader as text;
 use super::view::{Line, USUAL_SPEED, View, times, transfer};
 use crate::console::{RATES, line_rate, plain_line_time, serial_console};
-use crate::system::ImageKind;
 use record::{Nanos, Phase};
 
 /// The rate that a loader reads flash or a card at, where nothing tells: bytes
@@ -470,18 +469,7 @@ pub(super) fn unpacks_slowly(view: &View<'_>) -> Option<Found> {
     if speed.is_assumed || view.is_virtual() || took < UNPACKING {
         return None;
     }
-    let (work, image) = view.system.images.iter().find_map(|image| {
-        let ImageKind::Kernel {
-            compression,
-            unpacked,
-            ..
-        } = &image.what
-        else {
-            return None;
-        };
-        let packing = Packing::named(compression)?;
-        Some((unpacked.saturating_mul(packing.work(view)), image))
-    })?;
+    let (work, image) = work_of_kernel(view)?;
     let allowed = transfer(work, speed.rate);
     if allowed <= Nanos::ZERO || took.0 / SLOW < allowed.0 {
         return None;

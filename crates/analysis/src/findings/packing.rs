@@ -1,6 +1,7 @@
 //! Ways to compress kernels and archives: what they leave, and what decompressing takes.
 
 use super::view::{Arm, View};
+use crate::system::{ImageFact, ImageKind};
 
 /// A way to pack: its name, what it makes of a hundred bytes of kernel, and the
 /// instructions that unpacking a byte takes, on x86 and on 32-bit ARM.
@@ -58,4 +59,20 @@ impl Packing {
             None => self.x86,
         }
     }
+}
+
+/// The instructions that unpacking the first kernel among the images takes, and its image.
+pub(super) fn work_of_kernel<'a>(view: &'a View<'_>) -> Option<(u64, &'a ImageFact)> {
+    view.system.images.iter().find_map(|image| {
+        let ImageKind::Kernel {
+            compression,
+            unpacked,
+            ..
+        } = &image.what
+        else {
+            return None;
+        };
+        let packing = Packing::named(compression)?;
+        Some((unpacked.saturating_mul(packing.work(view)), image))
+    })
 }

@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
-use super::initramfs::unpacked;
+use super::initramfs::{packed_kib, unpacked};
 use super::libraries::saved;
 use super::packing::Packing;
 use super::text::root as text;
@@ -206,7 +206,7 @@ pub(super) fn fstab_checks(view: &View<'_>) -> Option<Found> {
 
 /// systemd checks the root only before it is mounted for writing, and says so if it is. Of one
 /// that the initramfs has checked it names another condition.
-pub(super) const ROOT_SKIPPED: &str = "(ConditionPathIsReadWrite=!/)";
+const ROOT_SKIPPED: &str = "(ConditionPathIsReadWrite=!/)";
 
 /// Whether the root was mounted for writing before systemd could check it.
 fn is_root_unchecked(view: &View<'_>) -> bool {
@@ -215,10 +215,13 @@ fn is_root_unchecked(view: &View<'_>) -> bool {
 }
 
 /// What a log says when the file systems are mounted, with the name of the target and without.
-pub(super) const MOUNTED: [&str; 2] = [
+const MOUNTED: [&str; 2] = [
     "Reached target local-fs.target",
     "Reached target Local File Systems.",
 ];
+
+/// What is looked for of the checks of file systems.
+pub(super) const CHECKS: [&str; 3] = [MOUNTED[0], MOUNTED[1], ROOT_SKIPPED];
 
 /// Whether the units of this boot are known at least until its file systems were mounted.
 fn knows_checks(view: &View<'_>) -> bool {
@@ -241,7 +244,7 @@ pub(super) fn all_modules(view: &View<'_>) -> Option<Found> {
         .as_ref()
         .map_or(Nanos::ZERO, |(time, ..)| part(*time, 80));
     let end = unpacked.as_ref().and_then(|(.., end)| end.as_ref());
-    let packed = end.and_then(|e| e.number("Freeing initrd memory: "));
+    let packed = packed_kib(end);
     // A lab of virtual time loads it in no time, or in a stage that no log shows.
     let loading = match packed {
         _ if view.is_virtual() => Nanos::ZERO,

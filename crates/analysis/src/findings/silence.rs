@@ -49,7 +49,7 @@ const LONG: Nanos = Nanos(1_000_000_000);
 
 /// What its cause brings when it is gone: of a long silence and of a shorter one.
 const OF_LONG: (i64, i64, i64) = (50, 90, 100);
-const OF_SHORT: (i64, i64, i64) = (20, 65, 100);
+pub(super) const OF_SHORT: (i64, i64, i64) = (20, 65, 100);
 
 /// What a word brings that skips what it was: the certificates are still taken in, which is 4 %
 /// of what they take with their tests (`experiments/findings/certificates.toml`).

@@ -5,6 +5,7 @@ use super::found::{Found, Scope};
 use super::requests::{WAITED, root_read};
 use super::text::storage as text;
 use super::view::{Line, View};
+use crate::system::KernelConfig;
 use record::{Device, Nanos, Operation, Request, mark};
 use std::collections::BTreeMap;
 
@@ -132,6 +133,14 @@ fn mount_of<'a>(view: &'a View<'_>, text: &str) -> Option<(Line<'a>, Nanos)> {
 
 /// The option of kernels that read summaries.
 pub(super) const SUMMARY: &str = "JFFS2_SUMMARY";
+/// What builds one of those that do not.
+pub(super) const READING_SUMMARIES: &str = "config=CONFIG_JFFS2_SUMMARY=y";
+
+/// The configuration of a kernel that reads every node, summary or not.
+pub(super) fn ignores_summaries<'a>(view: &'a View<'_>) -> Option<&'a KernelConfig> {
+    let config = view.system.config.as_ref();
+    config.filter(|c| c.get(SUMMARY) == Some("n"))
+}
 
 /// JFFS2 reads the whole flash when it is mounted.
 pub(super) fn jffs2_scan(view: &View<'_>) -> Option<Found> {
@@ -139,13 +148,12 @@ pub(super) fn jffs2_scan(view: &View<'_>) -> Option<Found> {
     if time < Nanos::from_millis(50) {
         return None;
     }
-    let config = view.system.config.as_ref();
-    let found = match config.is_some_and(|c| c.get(SUMMARY) == Some("n")) {
+    let found = match ignores_summaries(view) {
         // Summaries alone would change nothing.
-        true => Found::new()
+        Some(_) => Found::new()
             .why(text::SUMMARY_UNREAD)
-            .treatment(format!("config=CONFIG_{}=y", SUMMARY)),
-        false => Found::new().treatment("jffs2=summaries"),
+            .treatment(READING_SUMMARIES),
+        None => Found::new().treatment("jffs2=summaries"),
     };
     Some(
         found

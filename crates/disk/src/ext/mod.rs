@@ -26,7 +26,8 @@ use std::io;
 use superblock::{Superblock, ro_compat};
 use tree::{Found, Run};
 
-const ROOT: u32 = 2;
+/// The root's inode (`EXT4_ROOT_INO`).
+pub(crate) const ROOT: u32 = 2;
 const BAD_BLOCKS: u32 = 1;
 const RESIZE: u32 = 7;
 /// So much of an inode table is read at once, in bytes.

@@ -4,7 +4,6 @@ use super::plan::Plan;
 use crate::Error;
 use crate::erofs::Superblock;
 use rawimage::Part;
-use rawimage::bytes::{le16, le32};
 
 /// Fitted on `erofs`.
 const EROFS: u64 = 30_000;
@@ -24,11 +23,8 @@ const PAGE: u64 = 4096;
 /// inode.
 pub(super) fn erofs(volume: &Part<'_>) -> Result<Plan, Error> {
     // What Firstlight cannot read has no forecast either.
-    let bits = Superblock::read(volume)?.facts.block_size.trailing_zeros();
-    let bytes = volume.read(1024, 128)?;
-    let n32 = |at| u64::from(le32(&bytes, at).unwrap_or(0));
-    let root = u64::from(le16(&bytes, 14).unwrap_or(0));
-    let inode = (n32(40) << bits) + root * 32;
+    let sb = Superblock::read(volume)?;
+    let inode = sb.meta + sb.root * 32;
     let mut plan = Plan::new("erofs");
     plan.first = EROFS_FIRST;
     plan.read(0, PAGE);

@@ -324,7 +324,7 @@ impl Form {
                 let time = EPOCH_S.to_string();
                 run(fill.args(["-T", &time, "-f"]).args([from, to]))
             }
-            "reiserfs" | "jfs" | "vfat" => {
+            _ if self.is_created_empty() => {
                 if files > 0 {
                     return Err(LabError::Kernel {
                         path: image.to_owned(),
@@ -517,10 +517,9 @@ mod tests {
         };
         for kind in KINDS {
             let form = Form::parse(kind.name).unwrap();
-            let tree = match kind.name {
-                // These are made empty.
-                "reiserfs" | "jfs" | "vfat" => Tree::default(),
-                _ => tree.clone(),
+            let tree = match form.is_created_empty() {
+                true => Tree::default(),
+                false => tree.clone(),
             };
             if let Some((tool, package)) = form.missing() {
                 eprintln!("skipped: {form}: {tool} is not there ({package})");

@@ -79,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
         confidence: Confidence::Low,
         needs: "the root tree (`--image DIR`); a kernel log for the CPU's speed",
         treatment: Some("fstab=FOLDER:pass=0"),
-        watch: &[root::MOUNTED[0], root::MOUNTED[1], root::ROOT_SKIPPED],
+        watch: &root::CHECKS,
         find: |v: &View<'_>| one(root::fstab_checks(v)),
     },
     Rule {
