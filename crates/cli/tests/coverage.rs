@@ -9,6 +9,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 
 /// How many rows there are: none may be dropped.
 const ROWS: usize = 148;
@@ -151,6 +152,67 @@ fn measured_figures_stand_in_the_results() {
             assert!(known.contains(&figure), "row {}: {figure} ms", row.number);
         }
     }
+}
+
+/// The digests of the experiments whose results are no classics: `experiments/made-by.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MadeBy {
+    firstlight_made_by: u32,
+    /// SHA-256 of each experiment by its path, as it was when its result was made.
+    experiment: BTreeMap<String, String>,
+}
+
+/// SHA-256 of what an experiment says: of a TOML file without its comments.
+fn digest(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let said = match path.extension().is_some_and(|e| e == "toml") {
+        true => toml::from_str::<toml::Table>(&text).unwrap().to_string(),
+        false => text,
+    };
+    lab::artifacts::hash_bytes(said.as_bytes())
+}
+
+/// No result is of another experiment than the one that stands here.
+#[test]
+fn results_are_made_by_the_experiments_of_today() {
+    let made: MadeBy =
+        toml::from_str(&fs::read_to_string(workspace().join("experiments/made-by.toml")).unwrap())
+            .unwrap();
+    assert_eq!(made.firstlight_made_by, 1);
+    let results =
+        fs::read_to_string(workspace().join("experiments/classics/RESULTS.md")).unwrap();
+    let mut old = Vec::new();
+    for classic in lab::classics::classics().unwrap() {
+        let (_, section) = results.split_once(&format!("\n`{}`. ", classic.id)).unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let (_, line) = section.split_once("\nMade by: ").unwrap_or(("", ""));
+        let (_, known) = line.split_once("experiment `").unwrap_or(("", ""));
+        let (known, _) = known.split_once('`').unwrap_or(("", ""));
+        let of = |name: &str| line.contains(&format!("{name} `"));
+        let is_whole = known.len() == 16 && of("emulator") && of("artifacts");
+        if !is_whole || !classic.digest.starts_with(known) {
+            old.push(format!("experiments/classics/{}.toml", classic.id));
+        }
+    }
+    let named: BTreeSet<String> = coverage().row.into_iter().filter_map(|r| r.experiment).collect();
+    let others = named.iter().filter(|path| {
+        !path.starts_with("experiments/classics/") && !path.ends_with("RESULTS.md")
+    });
+    for path in others {
+        let now = digest(&workspace().join(path));
+        if made.experiment.get(path) != Some(&now) {
+            old.push(format!("\"{path}\" = \"{now}\""));
+        }
+    }
+    let unknown: Vec<_> = made.experiment.keys().filter(|path| !named.contains(*path)).collect();
+    assert!(unknown.is_empty(), "no row has {unknown:?}");
+    assert!(
+        old.is_empty(),
+        "changed since their results were made, so boot them again and put the new figures and \
+         digests in their place:\n{}",
+        old.join("\n")
+    );
 }
 
 /// `docs/coverage.md`.

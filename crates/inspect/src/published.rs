@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::experiment::RESULT;
 use crate::result;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What such a result says of itself.
@@ -33,6 +34,9 @@ pub struct Published {
     pub values: Vec<Value>,
     /// Cases that never finished, in sentences.
     pub failures: Vec<String>,
+    /// What made it, each by its SHA-256; empty: made before that was kept.
+    #[serde(default)]
+    pub made_by: BTreeMap<String, String>,
 }
 
 /// A published figure, and the one here.

@@ -45,6 +45,7 @@ pub fn classic_result(classic: &Classic, report: Report) -> views::ClassicResult
         machine: report.machine,
         values: values.collect(),
         failures: report.failures,
+        made_by: report.made_by,
     }
 }
 

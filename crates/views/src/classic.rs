@@ -1,6 +1,7 @@
 //! Published results and the figures measured here, as views take them.
 
 use inspect::published::Published;
+use std::collections::BTreeMap;
 
 /// A published result. The lab has a type of its own for it, which also says how it is
 /// run; views may not know the lab.
@@ -33,6 +34,8 @@ pub struct ClassicResult {
     pub values: Vec<ClassicValue>,
     /// Cases that never finished, in sentences.
     pub failures: Vec<String>,
+    /// What made it, each by its SHA-256: the experiment, the emulator, the artifacts.
+    pub made_by: BTreeMap<String, String>,
 }
 
 /// A published figure, and the one here.
@@ -100,6 +103,7 @@ impl From<Published> for ClassicResult {
             machine: stored.machine,
             values,
             failures: stored.failures,
+            made_by: stored.made_by,
         }
     }
 }

@@ -178,6 +178,9 @@ pub fn lab(e: &Experiment) -> String {
     text
 }
 
+/// How many hexadecimal digits of a digest a document shows.
+const MADE_BY: usize = 16;
+
 /// Published results beside the figures measured here, a section each.
 #[must_use]
 pub fn classics(results: &[ClassicResult]) -> String {
@@ -232,6 +235,12 @@ pub fn classics(results: &[ClassicResult]) -> String {
             r.classic.here, r.classic.why
         );
         let _ = writeln!(text, "\nMachine: {}.", r.machine);
+        let of = |name: &str| Some((name.to_owned(), r.made_by.get(name)?.get(..MADE_BY)?));
+        let made = ["experiment", "emulator", "artifacts"].into_iter().filter_map(of);
+        let made: Vec<String> = made.map(|(name, digest)| format!("{name} `{digest}`")).collect();
+        if !made.is_empty() {
+            let _ = writeln!(text, "\nMade by: {}.", made.join(", "));
+        }
         for failure in &r.failures {
             let _ = writeln!(text, "\nFailed: {}.", cell(failure));
         }

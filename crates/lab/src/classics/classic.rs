@@ -35,6 +35,9 @@ pub struct Classic {
     pub values: Vec<Value>,
     /// How it is run.
     pub method: Method,
+    /// SHA-256 over what its file says of boots and figures: all but the texts, what was
+    /// published and the comments.
+    pub digest: String,
 }
 
 /// One published figure.

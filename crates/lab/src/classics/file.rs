@@ -1,7 +1,7 @@
 //! The shape of a classic's file.
 
 use super::classic::{Classic, Count, Method, RESET, Value};
-use crate::artifacts::{Form, KernelConfig, Tree};
+use crate::artifacts::{Form, KernelConfig, Tree, hash_bytes};
 use crate::error::LabError;
 use crate::experiment::Experiment;
 use crate::files::{HashedFile, read};
@@ -217,6 +217,7 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
     });
     Ok(Classic {
         id: id.to_owned(),
+        digest: digest(text).map_err(wrong)?,
         values: values.collect(),
         title: file.title,
         source: file.source,
@@ -224,6 +225,22 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
         why: file.why,
         method,
     })
+}
+
+/// The digest of what decides the figures: a better text needs no new boot.
+fn digest(text: &str) -> Result<String, toml::de::Error> {
+    let mut file: Table = toml::from_str(text)?;
+    for words in ["title", "source", "here", "why"] {
+        file.remove(words);
+    }
+    let values = file.get_mut("value").and_then(|v| v.as_array_mut());
+    for value in values.into_iter().flatten() {
+        for published in ["published_ms", "published", "partial"] {
+            value.as_table_mut().and_then(|v| v.remove(published));
+        }
+    }
+    // Tables are kept by the order of their keys.
+    Ok(hash_bytes(file.to_string().as_bytes()))
 }
 
 fn treatments(texts: &[String]) -> Result<Vec<FileTreatment>, String> {

@@ -8,10 +8,10 @@ use crate::error::{LabError, io_error};
 use crate::event::Event;
 use crate::experiment::Experiment;
 use crate::files::read;
-use crate::run::{Hosts, Options, run as run_experiment};
+use crate::run::{Hosts, Options, emulated, run as run_experiment};
 use crate::workload::{Mark, Workload, marks};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +26,9 @@ pub struct Report {
     pub values: Vec<ReportValue>,
     /// Cases that came to no end, and why, in sentences.
     pub failures: Vec<String>,
+    /// What made it, each by its SHA-256: the `experiment` ([`Classic::digest`]), the
+    /// `emulator` with its parts, and the `artifacts` that were booted.
+    pub made_by: BTreeMap<String, String>,
 }
 
 /// A figure here beside the published one.
@@ -61,7 +64,7 @@ pub struct Counted {
 }
 
 /// The version of `case.json`.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A case that was run, as `case.json` keeps it beside its console.
 #[derive(Debug, Serialize, Deserialize)]
@@ -70,8 +73,11 @@ pub(crate) struct Case {
     fingerprint: String,
     pub machine: String,
     pub kernel_bytes: u64,
+    /// SHA-256 over the emulator's parts.
+    emulator: String,
+    /// SHA-256 over what was booted.
+    artifacts: String,
     /// Whether console bytes took their time in the boot.
-    #[serde(default)]
     line_rate: bool,
     pub failure: Option<String>,
 }
@@ -125,7 +131,9 @@ pub fn run(
         machine: String::new(),
         values: Vec::new(),
         failures: Vec::new(),
+        made_by: BTreeMap::new(),
     };
+    let mut made = Made::default();
     let given = match &classic.method {
         Method::Workload { cases, .. } => {
             let cache = Cache::open()?;
@@ -134,6 +142,8 @@ pub fn run(
                 let folder = out.join("cases").join(name);
                 let case = run_case(name, workload, &cache, &folder, say)?;
                 add_machine(&mut report.machine, &case.machine);
+                made.emulators.insert(case.emulator);
+                made.artifacts.push(case.artifacts);
                 if let Some(why) = case.failure {
                     report.failures.push(format!("{name}: {why}"));
                 }
@@ -150,8 +160,11 @@ pub fn run(
             }
             given
         }
-        Method::Experiment(experiment) => run_variants(experiment, out, hosts, &mut report, say)?,
+        Method::Experiment(experiment) => {
+            run_variants(experiment, out, hosts, (&mut report, &mut made), say)?
+        }
     };
+    report.made_by = made.digests(classic);
     let line_rate = given.values().all(|g| g.line_rate);
     for value in &classic.values {
         let measured = measured(classic, value, &given);
@@ -179,6 +192,29 @@ pub fn run(
         value.measured_ratio = ratio(measured, first_measured);
     }
     Ok(report)
+}
+
+/// What the boots of a result were made from, by digests.
+#[derive(Debug, Default)]
+struct Made {
+    emulators: BTreeSet<String>,
+    /// Of each boot, in order.
+    artifacts: Vec<String>,
+}
+
+impl Made {
+    fn digests(self, classic: &Classic) -> BTreeMap<String, String> {
+        let all = |digests: Vec<String>| hash_bytes(digests.join("\n").as_bytes());
+        let mut digests = BTreeMap::from([
+            ("experiment".to_owned(), classic.digest.clone()),
+            ("artifacts".to_owned(), all(self.artifacts)),
+        ]);
+        if !self.emulators.is_empty() {
+            let emulators = self.emulators.into_iter().collect();
+            digests.insert("emulator".to_owned(), all(emulators));
+        }
+        digests
+    }
 }
 
 /// Adds the machine of a case to those of the others, once.
@@ -355,6 +391,8 @@ pub(crate) fn run_case(
         fingerprint,
         machine: seen.description,
         kernel_bytes: seen.kernel_bytes,
+        emulator: hash_bytes(emulator.identity().as_bytes()),
+        artifacts: seen.artifacts,
         line_rate: emulator.has_line_rate(),
         failure: gave_up.or(seen.failure.map(|f| f.detail)),
     };
@@ -387,7 +425,7 @@ fn run_variants(
     experiment: &Experiment,
     out: &Path,
     hosts: &Hosts,
-    report: &mut Report,
+    (report, made): (&mut Report, &mut Made),
     say: &mut dyn FnMut(String),
 ) -> Result<BTreeMap<String, Given>, LabError> {
     let ensemble = experiment.base.ensemble.get();
@@ -401,8 +439,13 @@ fn run_variants(
         _ => {}
     })?;
     report.machine = experiment.base.platform.to_string();
+    if let Some((program, _)) = emulated(&experiment.base.platform) {
+        let qemu = Qemu::find(program, &Cache::open()?)?;
+        made.emulators.insert(hash_bytes(qemu.identity().as_bytes()));
+    }
     let mut given: BTreeMap<String, Given> = BTreeMap::new();
     for trial in &outcome.trials {
+        made.artifacts.push(trial.fingerprint.clone());
         if let Some(failure) = &trial.failure {
             report
                 .failures

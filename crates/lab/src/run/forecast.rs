@@ -215,14 +215,21 @@ fn guess(experiment: &Experiment) -> f64 {
     }
 }
 
+/// The emulator of a platform and the processor of its agent; `None`: nothing is emulated.
+pub(crate) fn emulated(platform: &Platform) -> Option<(emulator::Program, artifacts::Arch)> {
+    match platform {
+        Platform::Pc => Some((pc::QEMU, artifacts::Arch::X86_64)),
+        Platform::ArmVirt { arch, .. } => Some((arch.qemu(), arch.agent())),
+        Platform::Arm9 { .. } => Some((arm9::QEMU, artifacts::Arch::Armv5)),
+        Platform::Replay(_) | Platform::Board(_) => None,
+    }
+}
+
 /// What has to be fetched or made first, or is missing.
 fn before(experiment: &Experiment, cache: &Cache) -> Vec<String> {
     let base = &experiment.base;
-    let (program, arch) = match &base.platform {
-        Platform::Pc => (pc::QEMU, artifacts::Arch::X86_64),
-        Platform::ArmVirt { arch, .. } => (arch.qemu(), arch.agent()),
-        Platform::Arm9 { .. } => (arm9::QEMU, artifacts::Arch::Armv5),
-        Platform::Replay(_) | Platform::Board(_) => return Vec::new(),
+    let Some((program, arch)) = emulated(&base.platform) else {
+        return Vec::new();
     };
     let mut said = Vec::new();
     let emulator::Program { name, package, .. } = program;

@@ -12,6 +12,7 @@ mod plan;
 pub(crate) use boot::boot_one;
 pub use cost::RecordingCost;
 pub use exact::{Difference, ExactCheck};
+pub(crate) use forecast::emulated;
 pub use forecast::{Basis, Forecast, ForecastBoot, forecast};
 pub use options::{Hosts, Options};
 

@@ -271,6 +271,8 @@ pub struct Seen {
     pub description: String,
     /// How large the kernel image is, in bytes.
     pub kernel_bytes: u64,
+    /// SHA-256 over the digests of what was booted: kernel, initramfs, flash, device tree.
+    pub artifacts: String,
 }
 
 /// What `board` and `images` need and this host does not have: programs and
@@ -410,11 +412,21 @@ impl Workload {
             // A board need not know how to switch itself off.
             until: Some("firstlight-mark end"),
         };
+        let bytes = fs::metadata(&kernel.image).map_or(0, |m| m.len());
+        // The flash is hashed before the boot writes to it.
+        let files = [
+            Some(&kernel.image),
+            (!self.built_in && archive.is_some()).then_some(&initramfs),
+            Some(&flash).filter(|f| f.is_file()),
+            kernel.device_tree.as_ref(),
+        ];
+        let digests = files.into_iter().flatten().map(|file| Ok(hash_bytes(&read(file)?)));
+        let digests: Vec<String> = digests.collect::<Result<_, LabError>>()?;
+        let artifacts = hash_bytes(digests.join("\n").as_bytes());
         // No payload comes out of a workload: its console says all.
         let boot = qemu.boot_to_end(&machine, limits, work)?;
         let marks = marks(&boot.console);
         let ended = marks.iter().any(|m| m.name == "end");
-        let bytes = fs::metadata(&kernel.image).map_or(0, |m| m.len());
         Ok(Seen {
             failure: match ended {
                 true => None,
@@ -429,6 +441,7 @@ impl Workload {
                 self.memory_mb
             ),
             kernel_bytes: bytes,
+            artifacts,
         })
     }
 

@@ -109,6 +109,9 @@ pub struct ClassicsResult {
     /// Cases that failed.
     #[schemars(inner(length(min = 1)))]
     pub failures: Vec<String>,
+    /// SHA-256 of the experiment, the emulator and the booted artifacts. Missing if unknown.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub made_by: BTreeMap<String, String>,
 }
 
 impl Document for ClassicsResult {
@@ -203,5 +206,6 @@ pub fn classics_result(result: &ClassicResult) -> ClassicsResult {
         why: result.classic.why.clone(),
         values: values.collect(),
         failures: result.failures.clone(),
+        made_by: result.made_by.clone(),
     }
 }
