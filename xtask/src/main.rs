@@ -8,6 +8,7 @@
 mod bench;
 mod board;
 mod cluster;
+mod coverage;
 mod fleet;
 mod fuzz;
 mod gate;
@@ -35,9 +36,10 @@ fn main() -> Result<()> {
         Some("bless") => bless(),
         Some("bench") => bench::run(rest),
         Some("fuzz") => fuzz::run(rest),
+        Some("coverage") => coverage::run(),
         Some("docs") => site::build(),
         Some("release") => release::run(rest),
-        _ => bail!("say one of test, lint, bless, bench, fuzz, docs, release"),
+        _ => bail!("say one of test, lint, bless, bench, fuzz, coverage, docs, release"),
     }
 }
 

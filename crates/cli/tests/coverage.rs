@@ -180,11 +180,12 @@ fn results_are_made_by_the_experiments_of_today() {
         toml::from_str(&fs::read_to_string(workspace().join("experiments/made-by.toml")).unwrap())
             .unwrap();
     assert_eq!(made.firstlight_made_by, 1);
-    let results =
-        fs::read_to_string(workspace().join("experiments/classics/RESULTS.md")).unwrap();
+    let results = fs::read_to_string(workspace().join("experiments/classics/RESULTS.md")).unwrap();
     let mut old = Vec::new();
     for classic in lab::classics::classics().unwrap() {
-        let (_, section) = results.split_once(&format!("\n`{}`. ", classic.id)).unwrap();
+        let (_, section) = results
+            .split_once(&format!("\n`{}`. ", classic.id))
+            .unwrap();
         let section = section.split("\n## ").next().unwrap();
         let (_, line) = section.split_once("\nMade by: ").unwrap_or(("", ""));
         let (_, known) = line.split_once("experiment `").unwrap_or(("", ""));
@@ -195,17 +196,25 @@ fn results_are_made_by_the_experiments_of_today() {
             old.push(format!("experiments/classics/{}.toml", classic.id));
         }
     }
-    let named: BTreeSet<String> = coverage().row.into_iter().filter_map(|r| r.experiment).collect();
-    let others = named.iter().filter(|path| {
-        !path.starts_with("experiments/classics/") && !path.ends_with("RESULTS.md")
-    });
+    let named: BTreeSet<String> = coverage()
+        .row
+        .into_iter()
+        .filter_map(|r| r.experiment)
+        .collect();
+    let others = named
+        .iter()
+        .filter(|path| !path.starts_with("experiments/classics/") && !path.ends_with("RESULTS.md"));
     for path in others {
         let now = digest(&workspace().join(path));
         if made.experiment.get(path) != Some(&now) {
             old.push(format!("\"{path}\" = \"{now}\""));
         }
     }
-    let unknown: Vec<_> = made.experiment.keys().filter(|path| !named.contains(*path)).collect();
+    let unknown: Vec<_> = made
+        .experiment
+        .keys()
+        .filter(|path| !named.contains(*path))
+        .collect();
     assert!(unknown.is_empty(), "no row has {unknown:?}");
     assert!(
         old.is_empty(),

@@ -185,7 +185,9 @@ fn item_facts(
                 .map(|v| (text(&v.name), text(&v.value)))
                 .collect();
             let found = proposals(data, Some(image), signed.then_some(true)).of(source)?;
-            let proposals = found.proposals.into_iter().filter_map(|p| match p.change {
+            // A treatment sets one variable.
+            let alone = found.proposals.into_iter().filter(|p| p.with.is_empty());
+            let proposals = alone.filter_map(|p| match p.change {
                 bootimage::environment::Change::Set(name, value) => Some(EnvironmentProposal {
                     name: text(&name),
                     value: text(&value),

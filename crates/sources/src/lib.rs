@@ -131,6 +131,9 @@ pub fn best(head: &[u8]) -> Option<(Sniff, &'static dyn Source)> {
         if sure > best.map_or(Sniff::No, |b| b.0) {
             best = Some((sure, source));
         }
+        if sure == Sniff::Yes {
+            break;
+        }
     }
     best
 }

@@ -77,6 +77,15 @@ enum Row {
     Other,
 }
 
+/// What the line of a change has in it: one of these at least.
+const CHANGES_SAY: [&str; 5] = [
+    "freezedetect.",
+    "black_end",
+    "scd.time",
+    "scene_score",
+    "pts_time",
+];
+
 impl Row {
     fn of(line: &str) -> Self {
         let time = |name: &str| number(line, name).and_then(time);
@@ -136,6 +145,13 @@ impl Source for Video {
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
+        // Other logs have none of it, and need not be looked through line by line.
+        if !CHANGES_SAY
+            .iter()
+            .any(|key| memchr::memmem::find(head, key.as_bytes()).is_some())
+        {
+            return Sniff::No;
+        }
         let mut rows = text::lines(head).map(|l| Row::of(&text::lossy(l.bytes)));
         let is_change = |row: Row| !matches!(row, Row::Other | Row::Rate(_));
         match rows.any(is_change) {

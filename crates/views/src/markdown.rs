@@ -236,8 +236,12 @@ pub fn classics(results: &[ClassicResult]) -> String {
         );
         let _ = writeln!(text, "\nMachine: {}.", r.machine);
         let of = |name: &str| Some((name.to_owned(), r.made_by.get(name)?.get(..MADE_BY)?));
-        let made = ["experiment", "emulator", "artifacts"].into_iter().filter_map(of);
-        let made: Vec<String> = made.map(|(name, digest)| format!("{name} `{digest}`")).collect();
+        let made = ["experiment", "emulator", "artifacts"]
+            .into_iter()
+            .filter_map(of);
+        let made: Vec<String> = made
+            .map(|(name, digest)| format!("{name} `{digest}`"))
+            .collect();
         if !made.is_empty() {
             let _ = writeln!(text, "\nMade by: {}.", made.join(", "));
         }

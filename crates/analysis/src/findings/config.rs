@@ -89,9 +89,14 @@ const OPTIONAL: [(&str, &[&str], &str); 18] = [
 pub(super) fn unused_parts(view: &View<'_>) -> Option<Found> {
     let config = view.system.config.as_ref();
     let root = view.value("rootfstype").unwrap_or_default();
+    // As modules they would be in brackets.
+    let mut calls = view.initcalls_from(Nanos::from_micros(500), |f| {
+        OPTIONAL.iter().any(|(_, calls, _)| calls.contains(&f))
+    });
+    calls.retain(|(n, _, _)| !n.contains('['));
     let mut all = Vec::new();
     let mut set = Vec::new();
-    for (option, calls, name) in OPTIONAL {
+    for (option, names, name) in OPTIONAL {
         let built_in = config.is_none_or(|c| c.is_built_in(option));
         let used = root == name
             || view
@@ -102,16 +107,14 @@ pub(super) fn unused_parts(view: &View<'_>) -> Option<Found> {
         if !built_in || used {
             continue;
         }
-        let found = view.initcalls(|f| calls.contains(&f));
-        // As modules they would be in brackets.
-        let found: Vec<_> = found
-            .into_iter()
-            .filter(|(n, time, _)| !n.contains('[') && *time >= Nanos::from_micros(500))
-            .collect();
-        if !found.is_empty() {
+        let found = calls
+            .iter()
+            .filter(|(n, _, _)| names.contains(&function(n)));
+        let before = all.len();
+        all.extend(found.copied());
+        if all.len() > before {
             set.push(option);
         }
-        all.extend(found);
     }
     all.sort_by_key(|(_, time, s)| (std::cmp::Reverse(*time), s.origin));
     let first = all.first()?;

@@ -248,11 +248,9 @@ const ENODEV: u32 = 19;
 
 /// Built-in drivers without a device.
 pub(super) fn absent_devices(view: &View<'_>) -> Option<Found> {
-    let mut found = view.initcalls(|_| true);
-    found.retain(|(name, time, s)| {
-        s.outcome.map(i32::unsigned_abs) == Some(ENODEV)
-            && !name.contains('[')
-            && *time >= Nanos::from_millis(1)
+    let mut found = view.initcalls_from(Nanos::from_millis(1), |_| true);
+    found.retain(|(name, _, s)| {
+        s.outcome.map(i32::unsigned_abs) == Some(ENODEV) && !name.contains('[')
     });
     let first = function(found.first()?.0).to_owned();
     let all = elapsed(&found);
@@ -321,8 +319,8 @@ const LONG_TEST: Nanos = Nanos::from_millis(1);
 
 /// Parts of the kernel that test themselves.
 pub(super) fn self_tests(view: &View<'_>) -> Vec<Found> {
-    let mut calls = view.initcalls(is_self_test);
-    calls.retain(|(name, time, s)| *time >= LONG_TEST && s.doubt.is_none() && !name.contains('['));
+    let mut calls = view.initcalls_from(LONG_TEST, is_self_test);
+    calls.retain(|(name, _, s)| s.doubt.is_none() && !name.contains('['));
     let found = calls.into_iter().map(|call| {
         let (name, time, _) = call;
         let name = function(name);
@@ -379,7 +377,7 @@ pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
         let is_tests = TESTS.contains(&f) || is_self_test(f);
         !BY_OTHERS.contains(&f) && !is_tests && !TRACERS.contains(&f) && !is_cipher(f)
     };
-    let mut found = view.initcalls(other);
+    let mut found = view.initcalls_from(LONG_CALL, other);
     without_unpacking(view, &mut found);
     found.sort_by_key(|(name, time, s)| (std::cmp::Reverse(*time), s.origin, *name));
     found.retain(|(name, time, s)| {

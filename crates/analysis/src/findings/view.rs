@@ -38,6 +38,9 @@ impl Watched {
 /// systemd prints the parts of a boot and its units to the millisecond.
 const ROUNDING: Nanos = Nanos::from_millis(5);
 
+/// An initcall: its name, its duration and its span.
+pub(super) type Initcall<'a> = (&'a str, Nanos, &'a Span);
+
 /// A record as the rules see it.
 pub(super) struct View<'a> {
     pub record: &'a Record,
@@ -52,6 +55,8 @@ pub(super) struct View<'a> {
     said: BTreeMap<&'static str, Vec<usize>>,
     model: OnceCell<Model<'a>>,
     path: OnceCell<CriticalPath>,
+    /// Each with its function, the longest first: most rules ask for some of them.
+    initcalls: OnceCell<Vec<(&'a str, Initcall<'a>)>>,
 }
 
 impl<'a> View<'a> {
@@ -90,6 +95,7 @@ impl<'a> View<'a> {
             said,
             model: OnceCell::new(),
             path: OnceCell::new(),
+            initcalls: OnceCell::new(),
         }
     }
 
@@ -307,17 +313,31 @@ impl<'a> View<'a> {
 
     /// The initcalls that `wanted` picks by function name and that ended before
     /// first light, the longest first.
-    pub fn initcalls(&self, wanted: impl Fn(&str) -> bool) -> Vec<(&str, Nanos, &Span)> {
+    pub fn initcalls(&self, wanted: impl Fn(&str) -> bool) -> Vec<Initcall<'a>> {
+        self.initcalls_from(Nanos(1), wanted)
+    }
+
+    /// The same of those that took at least this long.
+    pub fn initcalls_from(&self, least: Nanos, wanted: impl Fn(&str) -> bool) -> Vec<Initcall<'a>> {
+        let all = self.initcalls.get_or_init(|| self.all_initcalls());
+        let long = all.iter().take_while(|(_, call)| call.1 >= least);
+        long.filter(|(function, _)| wanted(function))
+            .map(|(_, call)| *call)
+            .collect()
+    }
+
+    fn all_initcalls(&self) -> Vec<(&'a str, Initcall<'a>)> {
         let end = self.phases.end();
         let initcalls = self.record.spans().iter().filter(|s| {
             s.kind == SpanKind::Initcall && s.start.or(s.end).is_none_or(|at| at <= end)
         });
-        let mut picked: Vec<(&str, Nanos, &Span)> = initcalls
+        let mut all: Vec<(&str, Initcall<'_>)> = initcalls
             .filter_map(|s| Some((self.record.name(s.name), s.duration()?, s)))
-            .filter(|(name, time, _)| *time > Nanos::ZERO && wanted(function(name)))
+            .filter(|(_, time, _)| *time > Nanos::ZERO)
+            .map(|call| (function(call.0), call))
             .collect();
-        picked.sort_by_key(|(_, time, s)| (std::cmp::Reverse(*time), s.origin));
-        picked
+        all.sort_by_key(|(_, (_, time, s))| (std::cmp::Reverse(*time), s.origin));
+        all
     }
 
     /// The evidence for the longest of some initcalls.

@@ -28,11 +28,14 @@ pub enum Scatter {
     SteepDrift,
     /// The same by four deviations.
     SteepestDrift,
+    /// All that boots do: outliers and two groups around a level that drifts by a deviation of
+    /// the inner scatter over 200 boots.
+    Together,
 }
 
 impl Scatter {
     /// Those of the rates that are promised.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Normal,
         Self::Upwards,
         Self::Outliers,
@@ -41,6 +44,7 @@ impl Scatter {
         Self::HalfDrift,
         Self::Drift,
         Self::Memory,
+        Self::Together,
     ];
 
     /// Drifts that are steeper.
@@ -58,6 +62,7 @@ impl Scatter {
             Self::HalfDrift => "half drift",
             Self::SteepDrift => "steep drift",
             Self::SteepestDrift => "steepest drift",
+            Self::Together => "together",
         }
     }
 
@@ -73,6 +78,8 @@ impl Scatter {
             Self::TwoGroups => 2.088,
             // 1 / (1 - 0.09).
             Self::Memory => 1.048,
+            // 1, and what outliers and two groups add above.
+            Self::Together => 2.968,
         }
     }
 
@@ -100,6 +107,15 @@ impl Scatter {
                 Self::SteepDrift => normal + slope * i as f64 / 100.0,
                 Self::SteepestDrift => normal + slope * i as f64 / 50.0,
                 Self::Memory => normal + 0.3 * before,
+                Self::Together => {
+                    let late = if number() < 0.05 {
+                        3.0 + 12.0 * number()
+                    } else {
+                        0.0
+                    };
+                    let group = if number() < 0.3 { 4.0 } else { 0.0 };
+                    normal + slope * i as f64 / 200.0 + late + group
+                }
             };
             before = unit;
             let level = if i >= at {

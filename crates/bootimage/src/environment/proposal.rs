@@ -1,7 +1,7 @@
 //! What to change in an environment so that a boot is faster.
 
 use super::data::{Change, Data};
-use super::script::{Reached, expanded, flattened, reached};
+use super::script::{Reached, expanded, flattened, preset, reached};
 use crate::kernel::zimage;
 use crate::{fdt, fit, uimage};
 use rawimage::bytes::Part;
@@ -20,6 +20,8 @@ pub struct Proposal {
     pub saves_ns: Option<u64>,
     /// The bytes that are read in vain, where the change reads less.
     pub surplus_bytes: Option<u64>,
+    /// Changes without which this one is wrong: all are made at once.
+    pub with: Vec<Change>,
 }
 
 /// What is proposed, and what else is worth a look.
@@ -57,6 +59,7 @@ pub fn proposals(
     verify(data, signed, &mut found);
     targets(data, &mut found);
     script(data, &mut found);
+    beforehand(data, &mut found);
     emptied(data, &mut found);
     let statements = reached(data, "bootcmd");
     for statement in &statements {
@@ -95,6 +98,7 @@ fn delay(data: &Data, found: &mut Proposals) {
                     .to_owned(),
                 saves_ns: (!unset).then(|| n.unsigned_abs().saturating_mul(1_000_000_000)),
                 surplus_bytes: None,
+                with: Vec::new(),
             });
         }
         Some(-1) => notes.push("bootdelay is -1, so U-Boot stops at its prompt".to_owned()),
@@ -139,6 +143,7 @@ fn silent(data: &Data, found: &mut Proposals) {
         cost: "U-Boot prints nothing; it must be built with CONFIG_SILENT_CONSOLE".to_owned(),
         saves_ns: None,
         surplus_bytes: None,
+        with: Vec::new(),
     });
 }
 
@@ -165,6 +170,7 @@ fn verify(data: &Data, signed: Option<bool>, found: &mut Proposals) {
             },
             saves_ns: None,
             surplus_bytes: None,
+            with: Vec::new(),
         }),
         (false, Some(true)) => found.notes.push(
             "verify is off, so U-Boot does not check the signatures of the FIT image that it \
@@ -190,6 +196,7 @@ fn targets(data: &Data, found: &mut Proposals) {
         cost: format!("U-Boot boots only from {first}; name the device that you use"),
         saves_ns: None,
         surplus_bytes: None,
+        with: Vec::new(),
     });
 }
 
@@ -206,6 +213,24 @@ fn script(data: &Data, found: &mut Proposals) {
         cost: "changes to those scripts no longer affect the boot".to_owned(),
         saves_ns: None,
         surplus_bytes: None,
+        with: Vec::new(),
+    });
+}
+
+/// What bootcmd sets to what is known before it runs.
+fn beforehand(data: &Data, found: &mut Proposals) {
+    let Some(preset) = preset(data, "bootcmd") else {
+        return;
+    };
+    let names: Vec<&str> = preset.variables.iter().map(|(n, _)| n.as_str()).collect();
+    let names = names.join(" and ");
+    found.proposals.push(Proposal {
+        change: set("bootcmd", &preset.script),
+        why: format!("bootcmd sets {names} on every boot, to what is known beforehand"),
+        cost: format!("changes to what {names} is made of no longer affect the boot"),
+        saves_ns: None,
+        surplus_bytes: None,
+        with: preset.variables.iter().map(|(n, v)| set(n, v)).collect(),
     });
 }
 
@@ -314,6 +339,7 @@ fn exact_size(
         cost: "a larger image requires another change".to_owned(),
         saves_ns: None,
         surplus_bytes: Some(read - exact),
+        with: Vec::new(),
     });
     Ok(())
 }

@@ -173,15 +173,18 @@ fn walk(data: &Data, variable: &str, above: &mut Vec<String>, all: &mut Vec<Reac
             statement,
         });
         // `if run x; then` and `else run y` run scripts too.
-        let runs = words.iter().position(|w| w == "run");
-        for name in words
-            .iter()
-            .skip(runs.map_or(usize::MAX, |at| at.saturating_add(1)))
-        {
-            walk(data, name, above, all);
+        for name in run(&words) {
+            walk(data, &expanded(data, name).0, above, all);
         }
     }
     above.pop();
+}
+
+/// The words behind `run`: names of scripts, or variables that hold them.
+fn run(words: &[String]) -> &[String] {
+    let runs = words.iter().position(|w| w == "run");
+    let names = runs.and_then(|at| words.get(at.saturating_add(1)..));
+    names.unwrap_or_default()
 }
 
 /// What a command changes of the environment.
@@ -215,6 +218,87 @@ impl<'a> Assigned<'a> {
 /// that means the same; and how many `run`s it saves. `None` if nothing can be
 /// put in place of anything.
 pub(super) fn flattened(data: &Data, variable: &str) -> Option<(String, usize)> {
+    let (statements, saved) = flat(data, variable)?;
+    (saved > 0).then(|| (text(&statements), saved))
+}
+
+/// A script without what it sets first, if that is known before it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Preset {
+    /// Variables and their values, to be set once.
+    pub(super) variables: Vec<(String, String)>,
+    /// What is left to be run.
+    pub(super) script: String,
+}
+
+/// The script of a variable, with those that it runs, without the variables that it sets
+/// first. `None` if there are none, or if one of their values is not known beforehand.
+pub(super) fn preset(data: &Data, variable: &str) -> Option<Preset> {
+    let (mut statements, _) = flat(data, variable)?;
+    let mut variables: Vec<(String, String)> = Vec::new();
+    let mut sets = 0;
+    for statement in &statements {
+        let words = statement.words();
+        let Assigned::Variable(name) = Assigned::by(&words) else {
+            break;
+        };
+        // Behind `||` it is not always run, and quotes hold what is not to be put in.
+        let is_plain = statement.join != Join::Or && !statement.text.contains(['\'', '"', '\\']);
+        let at = words.iter().position(|w| w == name)?;
+        let value = words.get(at + 1..).filter(|v| !v.is_empty() && is_plain)?;
+        let known = |name: &str| {
+            let own = variables.iter().find(|(n, _)| n == name);
+            own.map(|(_, v)| v.clone()).or_else(|| data.text(name))
+        };
+        let value = put_in(&value.join(" "), known)?;
+        variables.retain(|(n, _)| n != name);
+        variables.push((name.to_owned(), value));
+        sets += 1;
+    }
+    let mut rest = statements.split_off(sets);
+    let first = rest.first_mut()?;
+    if sets == 0 || first.join == Join::Or {
+        return None;
+    }
+    first.join = Join::Then;
+    let script = text(&rest);
+    Some(Preset { variables, script })
+}
+
+/// A text with `${name}` and `$name` put in. `None` if one is not known, or holds a `$`.
+fn put_in(text: &str, known: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let mut parts = text.split('$');
+    let mut whole = parts.next()?.to_owned();
+    for part in parts {
+        let (name, rest) = match part.strip_prefix('{') {
+            Some(braced) => braced.split_once('}')?,
+            None => {
+                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                part.split_at(part.find(|c| !is_name(c)).unwrap_or(part.len()))
+            }
+        };
+        let value = known(name).filter(|v| !v.contains('$'))?;
+        whole.push_str(&value);
+        whole.push_str(rest);
+    }
+    Some(whole)
+}
+
+/// Statements as a script.
+fn text(statements: &[Statement]) -> String {
+    let mut text = String::new();
+    for statement in statements {
+        if !text.is_empty() {
+            text.push_str(statement.join.text());
+        }
+        text.push_str(&statement.text);
+    }
+    text
+}
+
+/// The statements of a script with those of the scripts that it runs in their place, and how
+/// many `run`s that saves. `None` if it may mean something else.
+fn flat(data: &Data, variable: &str) -> Option<(Vec<Statement>, usize)> {
     let all = reached(data, variable);
     if all.len() >= MOST || all.iter().any(|r| r.statement.is_control()) {
         return None;
@@ -222,11 +306,19 @@ pub(super) fn flattened(data: &Data, variable: &str) -> Option<(String, usize)> 
     // A script that is changed on the way is another one when it runs, and `exit` ends
     // the script that it stands in.
     let scripts: BTreeSet<&str> = all.iter().map(|r| r.variable.as_str()).collect();
+    // So is one that is run by a name which is changed.
+    let choosers: BTreeSet<String> = all
+        .iter()
+        .flat_map(|r| run(&r.statement.words()).to_vec())
+        .filter_map(|name| expanded(data, &name).1)
+        .collect();
     let moves = |r: &Reached| {
         let words = r.statement.words();
         match Assigned::by(&words) {
             Assigned::Nothing => words.first().is_some_and(|w| w == "exit"),
-            Assigned::Variable(name) => name.contains('$') || scripts.contains(name),
+            Assigned::Variable(name) => {
+                name.contains('$') || scripts.contains(name) || choosers.contains(name)
+            }
             Assigned::Unknown => true,
         }
     };
@@ -235,14 +327,7 @@ pub(super) fn flattened(data: &Data, variable: &str) -> Option<(String, usize)> 
     }
     let mut saved = 0;
     let statements = flatten(data, variable, 0, &mut saved)?;
-    let mut text = String::new();
-    for statement in statements {
-        if !text.is_empty() {
-            text.push_str(statement.join.text());
-        }
-        text.push_str(&statement.text);
-    }
-    (saved > 0).then_some((text, saved))
+    Some((statements, saved))
 }
 
 fn flatten(data: &Data, variable: &str, depth: usize, saved: &mut usize) -> Option<Vec<Statement>> {
@@ -257,8 +342,9 @@ fn flatten(data: &Data, variable: &str, depth: usize, saved: &mut usize) -> Opti
             flat.push(statement);
             continue;
         };
-        let mut inner = match data.text(name) {
-            Some(_) => flatten(data, name, depth + 1, saved)?,
+        let name = expanded(data, name).0;
+        let mut inner = match data.text(&name) {
+            Some(_) => flatten(data, &name, depth + 1, saved)?,
             None => Vec::new(),
         };
         // Behind `&&` and `||` only one command can take its place.
@@ -370,6 +456,47 @@ mod tests {
             "bootcmd=run bootcmd",
         ] {
             assert_eq!(flat(same), None, "{same}");
+        }
+    }
+
+    #[test]
+    fn what_a_script_sets_first_can_be_set_beforehand() {
+        let of = |text: &str| {
+            let preset = preset(&data(text), "bootcmd")?;
+            let sets = preset.variables.iter().map(|(n, v)| format!("{n}={v}"));
+            Some((sets.collect::<Vec<_>>().join("|"), preset.script))
+        };
+        let both = |sets: &str, script: &str| Some((sets.to_owned(), script.to_owned()));
+        // As Michael Opdenacker's slides have it, in 2014: `args0` names the script of a kind
+        // of product.
+        assert_eq!(
+            of(
+                "bootcmd=run bootf0|bootf0=run ${args0}; setenv bootargs ${bootargs} \
+                 k=nand0:kernel0; nboot 0x70007fc0 kernel0|args0=argsnand|\
+                 argsnand=setenv bootargs mem=128M ${base} rw|base=console=ttyS0,57600"
+            ),
+            both(
+                "bootargs=mem=128M console=ttyS0,57600 rw k=nand0:kernel0",
+                "nboot 0x70007fc0 kernel0"
+            )
+        );
+        assert_eq!(
+            of("bootcmd=setenv a 1 && env set b $a$a && x / y"),
+            both("a=1|b=11", "x || y")
+        );
+        for none in [
+            "bootcmd=nboot 1",
+            "bootcmd=setenv a ${gone}; x",
+            "bootcmd=setenv a 'b'; x",
+            "bootcmd=setenv a; x",
+            "bootcmd=setenv a ${b}; x|b=$c",
+            "bootcmd=setenv a 1 / x",
+            "bootcmd=setenv a 1",
+            "bootcmd=x; setenv a 1; y",
+            "bootcmd=if a; then setenv a 1; fi; x",
+            "bootcmd=setenv which a; run ${which}; x|which=b|a=setenv c 1|b=setenv c 2",
+        ] {
+            assert_eq!(of(none), None, "{none}");
         }
     }
 

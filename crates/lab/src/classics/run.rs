@@ -441,7 +441,8 @@ fn run_variants(
     report.machine = experiment.base.platform.to_string();
     if let Some((program, _)) = emulated(&experiment.base.platform) {
         let qemu = Qemu::find(program, &Cache::open()?)?;
-        made.emulators.insert(hash_bytes(qemu.identity().as_bytes()));
+        made.emulators
+            .insert(hash_bytes(qemu.identity().as_bytes()));
     }
     let mut given: BTreeMap<String, Given> = BTreeMap::new();
     for trial in &outcome.trials {

@@ -420,7 +420,10 @@ impl Workload {
             Some(&flash).filter(|f| f.is_file()),
             kernel.device_tree.as_ref(),
         ];
-        let digests = files.into_iter().flatten().map(|file| Ok(hash_bytes(&read(file)?)));
+        let digests = files
+            .into_iter()
+            .flatten()
+            .map(|file| Ok(hash_bytes(&read(file)?)));
         let digests: Vec<String> = digests.collect::<Result<_, LabError>>()?;
         let artifacts = hash_bytes(digests.join("\n").as_bytes());
         // No payload comes out of a workload: its console says all.

@@ -350,9 +350,13 @@ pub fn classic_result() -> ClassicResult {
             },
         ],
         failures: vec!["quiet: its clock passed 9 s".to_owned()],
-        made_by: [("artifacts", "a1"), ("emulator", "e2"), ("experiment", "e3")]
-            .map(|(of, digits)| (of.to_owned(), digits.repeat(32)))
-            .into(),
+        made_by: [
+            ("artifacts", "a1"),
+            ("emulator", "e2"),
+            ("experiment", "e3"),
+        ]
+        .map(|(of, digits)| (of.to_owned(), digits.repeat(32)))
+        .into(),
     }
 }
 

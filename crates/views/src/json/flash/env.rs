@@ -103,6 +103,9 @@ struct JsonProposal {
     /// New value; null to remove the variable.
     #[schemars(length(min = 1))]
     value: Option<String>,
+    /// New values of variables that must be set with this one. Missing if there are none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    with: BTreeMap<String, Option<String>>,
     /// Why the change makes the boot faster.
     #[schemars(length(min = 1))]
     why: String,
@@ -252,16 +255,25 @@ fn environment(e: &Environment, proposals: &Proposals) -> JsonEnvironment {
             .iter()
             .map(|p| JsonProposal {
                 name: String::from_utf8_lossy(p.change.name()).into_owned(),
-                value: match &p.change {
-                    Change::Set(_, value) => Some(String::from_utf8_lossy(value).into_owned()),
-                    Change::Unset(_) => None,
-                },
+                value: value(&p.change),
+                with: p
+                    .with
+                    .iter()
+                    .map(|c| (String::from_utf8_lossy(c.name()).into_owned(), value(c)))
+                    .collect(),
                 why: p.why.clone(),
                 cost: p.cost.clone(),
                 saves_ns: p.saves_ns,
             })
             .collect(),
         notes: proposals.notes.clone(),
+    }
+}
+
+fn value(change: &Change) -> Option<String> {
+    match change {
+        Change::Set(_, value) => Some(String::from_utf8_lossy(value).into_owned()),
+        Change::Unset(_) => None,
     }
 }
 

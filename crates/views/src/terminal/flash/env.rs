@@ -175,7 +175,8 @@ fn propose(screen: &mut Screen, number: usize, proposal: &Proposal) {
     screen.line(&line);
     screen.wrapped("", 5, PLAIN, &sentence(&proposal.why));
     screen.wrapped("     cost:", 11, PLAIN, &proposal.cost);
-    screen.wrapped("     try:", 11, PLAIN, &option(&proposal.change));
+    let all = proposal.with.iter().chain([&proposal.change]).map(option);
+    screen.wrapped("     try:", 11, PLAIN, &all.collect::<Vec<_>>().join(" "));
 }
 
 /// With a capital letter and a full stop.
