@@ -1,7 +1,8 @@
 //! What a file is, of all that can be read here: boot images, flash and disks.
 
+use crate::boot_partition;
 use crate::followers::followers;
-pub use crate::item::{Item, Kind};
+pub use crate::item::{BootFile, Item, Kind, Role};
 use bootimage::info;
 use flash::jffs2::detect;
 use rawimage::{Foreign, Part};
@@ -42,6 +43,7 @@ fn item(image: &Part<'_>, found: info::Item) -> io::Result<Item> {
         inside: inside.collect::<io::Result<_>>()?,
         kind: Kind::Boot(found.kind),
         notes: found.notes,
+        files: Vec::new(),
     };
     match item.kind {
         // A damaged one; why, is in the notes.
@@ -50,6 +52,14 @@ fn item(image: &Part<'_>, found: info::Item) -> io::Result<Item> {
         _ => {}
     }
     Ok(item)
+}
+
+/// The files of a FAT that say how a system boots: boot loaders read no other filesystem as
+/// often.
+fn boot_files(part: &Part<'_>, facts: &::disk::Facts) -> Vec<BootFile> {
+    let is_fat = facts.filesystem.starts_with("FAT");
+    let map = is_fat.then(|| ::disk::fat::map(part).ok()).flatten();
+    map.map_or_else(Vec::new, |map| boot_partition::files(part, &map))
 }
 
 /// What a boot loader does not read: a filesystem, a disk, JFFS2.
@@ -63,6 +73,7 @@ fn recognise(part: &Part<'_>, foreign: Foreign, item: &mut Item) -> io::Result<(
                     part.len()
                 ));
             }
+            item.files = boot_files(part, &facts);
             item.kind = Kind::Filesystem(facts);
             return Ok(());
         }
@@ -75,8 +86,12 @@ fn recognise(part: &Part<'_>, foreign: Foreign, item: &mut Item) -> io::Result<(
     if let Ok(Some((table, partitions))) = ::disk::partitions(part) {
         for partition in &partitions {
             let inner = part.part(partition.start, partition.len);
+            let mut files = Vec::new();
             let kind = match ::disk::facts(&inner) {
-                Ok(Some(facts)) => Kind::Filesystem(facts),
+                Ok(Some(facts)) => {
+                    files = boot_files(&inner, &facts);
+                    Kind::Filesystem(facts)
+                }
                 Ok(None) => match Foreign::recognise(&inner.read(0, RECOGNISED)?) {
                     Foreign::Unknown | Foreign::Zeros => continue,
                     // What cannot be looked into still has a name.
@@ -90,6 +105,7 @@ fn recognise(part: &Part<'_>, foreign: Foreign, item: &mut Item) -> io::Result<(
                 kind,
                 notes: Vec::new(),
                 inside: Vec::new(),
+                files,
             });
         }
         item.kind = Kind::Disk(table, partitions);

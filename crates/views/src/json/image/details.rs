@@ -253,9 +253,9 @@ pub(super) struct Filesystem {
     block_size: u32,
     /// Number of blocks.
     blocks: u64,
-    /// Number of free blocks; null if none can be free.
+    /// Number of free blocks; null if none can be free or it is not stated.
     free_blocks: Option<u64>,
-    /// Number of inodes.
+    /// Number of inodes; 0 in a FAT, which has none.
     inodes: u64,
     /// Number of free inodes; null if none can be free.
     free_inodes: Option<u64>,
