@@ -45,6 +45,7 @@ pub fn followers(image: &Part<'_>, front: &Item) -> io::Result<Vec<Item>> {
             notes: Vec::new(),
             inside: Vec::new(),
             files: Vec::new(),
+            packed: None,
         });
     }
     found.extend(jffs2(image, end)?);
@@ -86,6 +87,7 @@ fn jffs2(image: &Part<'_>, from: u64) -> io::Result<Option<Item>> {
                     notes: Vec::new(),
                     inside: Vec::new(),
                     files: Vec::new(),
+                    packed: None,
                 }));
             }
         }

@@ -19,6 +19,8 @@ pub struct Item {
     pub inside: Vec<Item>,
     /// Of a boot partition: the files that say how the system boots.
     pub files: Vec<BootFile>,
+    /// Of packed data: what it is, with its article, if that is known.
+    pub packed: Option<String>,
 }
 
 impl From<info::Item> for Item {
@@ -30,6 +32,7 @@ impl From<info::Item> for Item {
             notes: found.notes,
             inside: found.inside.into_iter().map(Self::from).collect(),
             files: Vec::new(),
+            packed: None,
         }
     }
 }

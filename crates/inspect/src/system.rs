@@ -107,6 +107,14 @@ fn image(path: &Path, facts: &mut SystemFacts) -> Result<(), Error> {
     }
     let part = Part::whole(&file).of(&shown)?;
     let items = inspect(&part, LIMIT).of(&shown)?;
+    if let Some(what) = items.iter().find_map(|i| i.packed.as_ref()) {
+        let packing = Foreign::recognise(&part.read(0, 512).of(&shown)?);
+        let advice = packing.advice().map_or(String::new(), |a| format!("; {a}"));
+        return Err(Error::unusable(
+            &shown,
+            format!("{packing}, of {what}{advice}"),
+        ));
+    }
     items_facts(&shown, &part, &items, facts)?;
     if items.is_empty() {
         return Err(Error::unusable(

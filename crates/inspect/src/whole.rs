@@ -5,6 +5,8 @@ use crate::followers::followers;
 pub use crate::item::{BootFile, Item, Kind, Role};
 use bootimage::info;
 use flash::jffs2::detect;
+use rawimage::bytes::read_full;
+use rawimage::compression::{Compression, Decoder};
 use rawimage::{Foreign, Part};
 use std::io;
 
@@ -44,14 +46,39 @@ fn item(image: &Part<'_>, found: info::Item) -> io::Result<Item> {
         kind: Kind::Boot(found.kind),
         notes: found.notes,
         files: Vec::new(),
+        packed: None,
     };
     match item.kind {
         // A damaged one; why, is in the notes.
         Kind::Boot(info::Kind::Foreign(Foreign::DeviceTree)) => {}
         Kind::Boot(info::Kind::Foreign(foreign)) => recognise(&part, foreign, &mut item)?,
+        Kind::Boot(info::Kind::Packed(ref payload)) if payload.content.banner.is_none() => {
+            item.packed = packed(&part, payload.compression);
+        }
         _ => {}
     }
     Ok(item)
+}
+
+/// What packed data is, by its front: `an ext4 filesystem`.
+fn packed(part: &Part<'_>, compression: Compression) -> Option<String> {
+    let mut front = vec![0; RECOGNISED];
+    let mut decoder = Decoder::new(compression, part, u64::MAX).ok()?;
+    let there = read_full(&mut decoder, &mut front).ok()?;
+    let front = front.get(..there)?;
+    let part = Part::whole(&front).ok()?;
+    if let Ok(Some(facts)) = ::disk::facts(&part) {
+        let name = facts.filesystem;
+        let article = if name.starts_with('e') { "an" } else { "a" };
+        return Some(format!("{article} {name} filesystem"));
+    }
+    if let Ok(Some((table, _))) = ::disk::partitions(&part) {
+        return Some(format!("a disk with a partition table ({})", table.name()));
+    }
+    match Foreign::recognise(front) {
+        Foreign::Unknown | Foreign::Zeros => None,
+        foreign => Some(foreign.name().to_owned()),
+    }
 }
 
 /// The files of a FAT that say how a system boots: boot loaders read no other filesystem as
@@ -106,6 +133,7 @@ fn recognise(part: &Part<'_>, foreign: Foreign, item: &mut Item) -> io::Result<(
                 notes: Vec::new(),
                 inside: Vec::new(),
                 files,
+                packed: None,
             });
         }
         item.kind = Kind::Disk(table, partitions);

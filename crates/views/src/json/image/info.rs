@@ -64,6 +64,9 @@ struct Item {
     mount: Option<Mount>,
     /// Items inside this one that are not compressed.
     inside: Vec<Item>,
+    /// Content of compressed data, such as `an ext4 filesystem`. Present only if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packed: Option<String>,
     /// Files of a boot partition that say how the system boots. Present only in a FAT.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<BootFile>,
@@ -198,6 +201,7 @@ impl Item {
             notes: item.notes.clone(),
             mount: mount.map(Mount::of),
             inside: item.inside.iter().map(|i| Self::of(i, mounts)).collect(),
+            packed: item.packed.clone(),
             files: item.files.iter().map(BootFile::of).collect(),
         }
     }

@@ -26,7 +26,7 @@ pub fn info(files: &[Contents], style: &Style) -> String {
     let mut screen = Screen::new(style);
     for file in files {
         let about = match file.items.as_slice() {
-            [one] => format!("{}, {}", title(&one.kind), size(file.bytes)),
+            [one] => format!("{}, {}", name(one), size(file.bytes)),
             several => format!("{} things, {}", several.len(), size(file.bytes)),
         };
         screen.heading(&file.name, &about);
@@ -39,6 +39,12 @@ pub fn info(files: &[Contents], style: &Style) -> String {
         }
     }
     screen.finish()
+}
+
+/// What it is, in words, and what is packed in it.
+fn name(item: &Item) -> String {
+    let packed = item.packed.as_ref().map(|what| format!(", of {what}"));
+    format!("{}{}", title(&item.kind), packed.unwrap_or_default())
 }
 
 /// What it is, in words.
@@ -106,7 +112,7 @@ fn item(screen: &mut Screen, item: &Item, depth: usize, titled: bool, mounts: &M
         let line = format!(
             "{}  {}  {}",
             " ".repeat(indent),
-            screen.paint(GOOD, &title(&item.kind)),
+            screen.paint(GOOD, &name(item)),
             screen.paint(DIM, &place(item.offset, item.size))
         );
         screen.line(&line);
