@@ -659,3 +659,36 @@ fn what_extlinux_conf_names_is_booted() {
         "{text}"
     );
 }
+
+/// The header of an Android boot image of version 2, with the ramdisk and no kernel.
+#[test]
+fn an_android_image_tells_its_header_and_its_command_line() {
+    let scratch = Scratch::new();
+    let mut image = vec![0_u8; 4096];
+    image[..8].copy_from_slice(b"ANDROID!");
+    let archive = corpus(INITRD);
+    for (at, value) in [(16, archive.len() as u32), (36, 2048), (40, 2)] {
+        image[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+    let cmdline = b"console=ttyMSM0,115200n8 rootdelay=4 slub_debug";
+    image[64..64 + cmdline.len()].copy_from_slice(cmdline);
+    image.truncate(2048);
+    image.extend_from_slice(&archive);
+    let path = scratch.file("boot.img", &image);
+    let info = json(&["image", "info", "--json", &path]);
+    let item = &info["files"][0]["items"][0];
+    assert_eq!(item["kind"], "android-boot");
+    assert_eq!(item["details"]["header_version"], 2);
+    assert_eq!(item["inside"][0]["kind"], "initramfs");
+    let screen = firstlight(&["image", "info", &path]);
+    let screen = String::from_utf8(screen.stdout).unwrap();
+    assert!(
+        screen.contains("version 2") && screen.contains("rootdelay=4"),
+        "{screen}"
+    );
+    let advice = json(&["advise", "--json", "--image", &path]);
+    let all = advice["findings"].as_array().unwrap();
+    let delay = all.iter().find(|f| f["id"] == "root-delay").unwrap();
+    assert_eq!(delay["evidence"][0]["source"], path);
+    assert_eq!(delay["evidence"][0]["offset"], 64);
+}

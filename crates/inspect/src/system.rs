@@ -226,6 +226,18 @@ fn item_facts(
                 proposals: proposals.collect(),
             })
         }
+        Kind::Android(android) => {
+            if facts.cmdline.is_none() && !android.cmdline.is_empty() {
+                facts.cmdline = Some(CommandLine {
+                    text: android.cmdline.clone(),
+                    place: Place {
+                        offset: item.offset.saturating_add(android.cmdline_at),
+                        ..place.clone()
+                    },
+                });
+            }
+            None
+        }
         Kind::Foreign(Foreign::Cramfs) => {
             let found = cramfs::programs(&image.part(item.offset, item.size));
             let found = found.of(source)?;

@@ -53,7 +53,7 @@ struct Item {
     /// Size.
     size: u64,
     /// Kind of content.
-    #[schemars(extend("enum" = ["uimage", "fit", "device-tree", "zimage", "bzimage", "kernel-image", "efi-zboot", "elf", "initramfs", "compressed", "u-boot-environment", "barebox-environment", "jffs2", "filesystem", "disk", "other"]))]
+    #[schemars(extend("enum" = ["uimage", "fit", "device-tree", "zimage", "bzimage", "kernel-image", "efi-zboot", "elf", "initramfs", "compressed", "u-boot-environment", "barebox-environment", "android-boot", "jffs2", "filesystem", "disk", "other"]))]
     kind: &'static str,
     /// Details, depending on the kind.
     details: Details,

@@ -73,6 +73,8 @@ fn title(kind: &whole::Kind) -> String {
         Kind::Packed(p) => format!("{} data", p.compression),
         Kind::Environment(_) => "U-Boot environment".into(),
         Kind::Barebox(_) => "Barebox environment".into(),
+        Kind::Android(a) if a.is_vendor => "Android vendor boot image".into(),
+        Kind::Android(_) => "Android boot image".into(),
         Kind::Foreign(f) => f.name().into(),
         _ => "something else".into(),
     }
@@ -321,6 +323,10 @@ fn boot(rows: &mut Rows<'_>, kind: &Kind) {
             for (name, length) in b.files.iter().take(ROWS) {
                 rows.row("file", &clean(&format!("{name}, {length} bytes")));
             }
+        }
+        Kind::Android(a) => {
+            rows.some("header", a.version.map(|v| format!("version {v}")));
+            rows.row("command line", &clean(&a.cmdline));
         }
         Kind::Foreign(Foreign::Ubi) => {
             rows.row("more", "`firstlight flash ubi` looks at its volumes");
