@@ -692,3 +692,49 @@ fn an_android_image_tells_its_header_and_its_command_line() {
     assert_eq!(delay["evidence"][0]["source"], path);
     assert_eq!(delay["evidence"][0]["offset"], 64);
 }
+
+/// A list or a target that is a pipe is taken, or refused in one sentence.
+#[test]
+fn a_pipe_gives_a_list_and_is_no_target() {
+    let scratch = Scratch::new();
+    let folder = scratch.path("tree");
+    fs::create_dir_all(format!("{folder}/bin")).unwrap();
+    fs::write(format!("{folder}/bin/a"), vec![b'a'; 9_000]).unwrap();
+    fs::write(format!("{folder}/bin/b"), vec![b'b'; 3_000]).unwrap();
+    let image = scratch.file("image", &[]);
+    if !tool(
+        "mke2fs",
+        &["-q", "-F", "-t", "ext4", "-d", &folder, &image, "4M"],
+    ) {
+        return;
+    }
+    let list = scratch.file("list", b"/bin/b\n/bin/a\n");
+    let run = |script: &str| {
+        let script = script.replace("FIRSTLIGHT", env!("CARGO_BIN_EXE_firstlight"));
+        let out = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let text = [out.stdout, out.stderr].concat();
+        (out.status.code(), String::from_utf8(text).unwrap())
+    };
+    let order = |list: &str| format!("FIRSTLIGHT image order --for ext4 --image {image} {list}");
+    let (code, wanted) = run(&order(&list));
+    assert!(code == Some(0) && wanted.contains("2 files"), "{wanted}");
+    let through = |list: &str| run(&format!("cat {} | {}", scratch.path("list"), order(list)));
+    assert_eq!(through("-"), (Some(0), wanted.clone()));
+    assert_eq!(through("/dev/stdin"), (Some(0), wanted));
+    let pipe = format!("cat {image} | FIRSTLIGHT image order --for ext4 --image /dev/stdin {list}");
+    let (code, said) = run(&pipe);
+    assert!(
+        code == Some(2) && said.contains("a pipe gives its bytes once"),
+        "{said}"
+    );
+    for target in ["-", "/dev/stdin"] {
+        let (code, said) = run(&format!(
+            "echo quiet | FIRSTLIGHT treat plan cmdline+=x {target}"
+        ));
+        assert!(
+            code == Some(2) && said.contains("pass a folder or a file"),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
