@@ -126,6 +126,9 @@ impl BlameRow {
     /// The best duration there is: the stamps', else the reported one.
     #[must_use]
     pub fn duration(&self) -> Option<Nanos> {
-        self.wall.or(self.reported)
+        match self.doubt {
+            Some(Doubt::TickClock) => self.reported.or(self.wall),
+            _ => self.wall.or(self.reported),
+        }
     }
 }

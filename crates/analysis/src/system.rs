@@ -14,8 +14,19 @@ pub struct SystemFacts {
     pub images: Vec<ImageFact>,
     /// The root filesystem.
     pub root: Option<RootTree>,
+    /// The command line that a boot partition gives the kernel.
+    pub cmdline: Option<CommandLine>,
     /// Where initcalls come from, if a kernel's source was looked into.
     pub drivers: Vec<DriverSource>,
+}
+
+/// A kernel command line in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    /// Its text.
+    pub text: String,
+    /// Where it stands.
+    pub place: Place,
 }
 
 /// Where an initcall comes from in a kernel's source.

@@ -5,8 +5,8 @@ mod common;
 
 use common::record;
 use firstlight_analysis::{
-    Advice, DriverSource, DriverWait, EnvironmentProposal, Finding, ImageFact, ImageKind,
-    KernelConfig, Place, RootTree, SystemFacts, advice, long_initcalls, phases,
+    Advice, CommandLine, DriverSource, DriverWait, EnvironmentProposal, Finding, ImageFact,
+    ImageKind, KernelConfig, Place, RootTree, SystemFacts, advice, long_initcalls, phases,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -153,6 +153,39 @@ fn images_tell_what_they_cost() {
     };
     let of_ubi: Vec<_> = of_image(ubi).iter().map(|f| f.id).collect();
     assert_eq!(of_ubi, ["ubi-static-check", "ubi-fastmap"]);
+}
+
+/// The command line of an image stands in for one that a log has lost, and never for another.
+#[test]
+fn a_command_line_of_an_image_is_used_where_the_log_has_none() {
+    let system = SystemFacts {
+        cmdline: Some(CommandLine {
+            text: "console=serial0,115200 root=/dev/mmcblk0p2".to_owned(),
+            place: place(),
+        }),
+        ..SystemFacts::default()
+    };
+    let mut boot = "source boot.log kernel-log\nclock printk printk\n\
+                    mark 0s kernel-start kernel\nmark 4s userspace-start userspace\n"
+        .to_owned();
+    for n in 0..300 {
+        boot.push_str(&format!(
+            "say {}ms 6 a driver that says what it has found {n}\n",
+            n * 10
+        ));
+    }
+    let of = |boot: &str| {
+        let all = advised(boot, &system).findings;
+        all.into_iter().find(|f| f.id == "console-output")
+    };
+    let found = of(&boot).unwrap();
+    assert_eq!(found.evidence[0].place, place());
+    assert!(
+        found.why.contains("115200 baud") && !found.why.contains("assumed"),
+        "{}",
+        found.why
+    );
+    assert!(of(&format!("{boot}fact kernel.cmdline quiet\n")).is_none());
 }
 
 #[test]

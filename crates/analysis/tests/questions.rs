@@ -27,6 +27,27 @@ const BOOT: &str = "mark 0s kernel-start kernel
     span probe 30ms 32ms 2-0051 outcome=0
     mark 3s startup-finished -";
 
+/// Stamps of whole 10 ms put six of these in one tick, and the one of 212 us before that of 9 ms.
+#[test]
+fn initcalls_are_ranked_by_what_the_kernel_reports_where_stamps_are_ticks() {
+    let r = record(
+        "source boot.log kernel-log\nclock printk printk\n\
+         span initcall 10ms 10ms a reported=544us doubt=tick_clock\n\
+         span initcall 10ms 30ms b reported=212us doubt=tick_clock\n\
+         span initcall 30ms 40ms c reported=9731us doubt=tick_clock\n\
+         span initcall 40ms 40ms d reported=1204us doubt=tick_clock\n\
+         span initcall 40ms 40ms e reported=3us doubt=tick_clock\n\
+         span initcall 40ms 40ms f reported=90us doubt=tick_clock\n\
+         span initcall 40ms 40ms g reported=77us doubt=tick_clock\n\
+         span initcall 40ms 40ms h reported=650us doubt=tick_clock\n",
+    );
+    let all = blame(&r, Some(BlameKind::Initcall), 0).rows;
+    let names: Vec<&str> = all.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["c", "d", "h", "a", "b", "f", "g", "e"]);
+    assert_eq!(all[0].duration(), Some(Nanos(9_731_000)));
+    assert_eq!(all[4].wall, Some(Nanos(20_000_000)));
+}
+
 #[test]
 fn silences_are_between_lines_of_all_kinds() {
     let record = record(

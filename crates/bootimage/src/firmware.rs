@@ -4,13 +4,67 @@
 //! `system/tools/mkbootimg/include/bootimg/bootimg.h`.
 
 use rawimage::Part;
-use rawimage::bytes::le32;
+use rawimage::bytes::{le32, text};
 use std::io;
 
 /// The length of the longest header that is read, bytes.
 const HEAD: usize = 64;
+/// The longest header of an Android image that has a command line, bytes.
+const LONGEST_HEADER: usize = 2112;
 /// Android's images of version 3 and later, and of vendors, have pages of 4 KiB.
 const NEW_PAGE: u64 = 4096;
+
+/// What the header of an Android boot image says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Android {
+    /// Whether it is the vendor's part: a ramdisk and a command line without a kernel.
+    pub is_vendor: bool,
+    /// The version of its header; `None` for the oldest form, which had none.
+    pub version: Option<u32>,
+    /// The command line of the kernel; empty if it gives none.
+    pub cmdline: String,
+    /// Where that stands in the image.
+    pub cmdline_at: u64,
+}
+
+/// The newest version of a header.
+const NEWEST: u32 = 4;
+
+/// What the header says, if `image` is an Android boot image.
+///
+/// # Errors
+/// Whatever reading says.
+pub fn android_header(image: &Part<'_>) -> io::Result<Option<Android>> {
+    let head = image.read(0, LONGEST_HEADER)?;
+    let is_vendor = head.starts_with(b"VNDRBOOT");
+    if !is_vendor && !head.starts_with(b"ANDROID!") {
+        return Ok(None);
+    }
+    let version = le32(&head, if is_vendor { 8 } else { 40 });
+    let version = version.filter(|v| *v <= NEWEST);
+    // The fields of the command line: where each begins, and how long it is. What does not fit
+    // into the first goes on in the second.
+    let fields: &[(usize, usize)] = match (is_vendor, version) {
+        (true, _) => &[(28, 2048)],
+        (false, Some(3..)) => &[(44, 1536)],
+        (false, _) => &[(64, 512), (608, 1024)],
+    };
+    let mut cmdline = String::new();
+    for (at, length) in fields {
+        let there = head.len().saturating_sub(*at).min(*length);
+        let field = text(head.get(*at..at + there).unwrap_or_default());
+        cmdline.push_str(&field);
+        if field.len() + 1 < *length {
+            break;
+        }
+    }
+    Ok(Some(Android {
+        is_vendor,
+        version,
+        cmdline: cmdline.trim().to_owned(),
+        cmdline_at: fields.first().map_or(0, |(at, _)| *at as u64),
+    }))
+}
 
 /// The parts of a container, in order of place: where each begins, and how long it is,
 /// in bytes. Empty if it is none of these, or holds nothing.
@@ -122,6 +176,39 @@ mod tests {
         assert_eq!(look(&vendor), [(4096, 77)]);
     }
 
+    #[test]
+    fn android_headers_tell_their_version_and_command_line() {
+        let header = |bytes: &[u8]| android_header(&Part::whole(&bytes).unwrap()).unwrap();
+        let put = |mut image: Vec<u8>, at: usize, text: &str| {
+            image[at..at + text.len()].copy_from_slice(text.as_bytes());
+            image
+        };
+        let old = put(
+            made(b"ANDROID!", &[(36, 2048), (40, 2)]),
+            64,
+            "console=ttyMSM0 quiet",
+        );
+        let found = header(&old).unwrap();
+        assert_eq!((found.version, found.cmdline_at), (Some(2), 64));
+        assert_eq!(found.cmdline, "console=ttyMSM0 quiet");
+        // The second field is read only where the first is full.
+        let short = put(old, 608, "not=read");
+        assert!(!header(&short).unwrap().cmdline.contains("not=read"));
+        let long = put(made(b"ANDROID!", &[(40, 0)]), 64, &"x".repeat(511));
+        let long = header(&put(long, 608, "yz")).unwrap();
+        assert_eq!((long.version, long.cmdline.len()), (Some(0), 513));
+        // The oldest have the size of a device tree there.
+        assert_eq!(
+            header(&made(b"ANDROID!", &[(40, 70_000)])).unwrap().version,
+            None
+        );
+        let new = put(made(b"ANDROID!", &[(40, 4)]), 44, "a=b");
+        assert_eq!(header(&new).unwrap().cmdline, "a=b");
+        let vendor = header(&put(made(b"VNDRBOOT", &[(8, 3)]), 28, "c=d")).unwrap();
+        assert!(vendor.is_vendor && vendor.cmdline == "c=d" && vendor.version == Some(3));
+        assert_eq!(header(b"HDR0"), None);
+    }
+
     proptest! {
         #[test]
         fn nothing_panics(
@@ -130,6 +217,7 @@ mod tests {
         ) {
             let magic: &[u8] = [&b"HDR0"[..], b"ANDROID!", b"VNDRBOOT"][which];
             let image = [magic, &rest].concat();
+            let _ = android_header(&Part::whole(&image.as_slice()).unwrap());
             for (start, len) in look(&image) {
                 prop_assert!(start < image.len() as u64 && len > 0);
             }

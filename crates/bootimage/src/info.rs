@@ -4,6 +4,7 @@ use super::barebox::{self, Barebox};
 use super::device_tree::{DeviceTree, device_tree};
 use super::environment::{self, Environment};
 use super::fdt::{self, Fdt};
+use super::firmware::{self, Android};
 use super::fit::{self, Check, Fit};
 use super::initramfs::{self, Initramfs};
 use super::kernel::bzimage::{self, BzImage};
@@ -79,6 +80,8 @@ pub enum Kind {
     Environment(Environment),
     /// An environment of Barebox.
     Barebox(Barebox),
+    /// A boot image of Android.
+    Android(Android),
     /// Something that is only recognised.
     Foreign(Foreign),
 }
@@ -100,6 +103,7 @@ impl Kind {
             Self::Packed(_) => "compressed",
             Self::Environment(_) => "u-boot-environment",
             Self::Barebox(_) => "barebox-environment",
+            Self::Android(_) => "android-boot",
             Self::Foreign(_) => "other",
         }
     }
@@ -271,8 +275,12 @@ fn item(image: &Part<'_>, at: u64, limit: u64, depth: usize) -> io::Result<Item>
     }
     // What is only recognised.
     let head = image.read(0, 1 << 18)?;
-    let mut item = new(all, Kind::Foreign(Foreign::recognise(&head)));
-    let places = super::firmware::parts(image)?;
+    let kind = match firmware::android_header(image)? {
+        Some(android) => Kind::Android(android),
+        None => Kind::Foreign(Foreign::recognise(&head)),
+    };
+    let mut item = new(all, kind);
+    let places = firmware::parts(image)?;
     inside(image, &mut item, &places, limit, depth)?;
     Ok(item)
 }

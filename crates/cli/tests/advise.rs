@@ -172,7 +172,7 @@ fn a_configuration_is_read_from_standard_input() {
     assert_eq!(out.status.code(), Some(0), "{out:?}");
 }
 
-/// What is packed and no kernel is not told as one, and a filesystem behind a kernel in one
+/// What is packed and no kernel is told by its name, and a filesystem behind a kernel in one
 /// file, as routers have it, is looked at where it lies.
 #[test]
 fn what_an_image_holds_is_looked_at_where_it_lies() {
@@ -193,8 +193,19 @@ fn what_an_image_holds_is_looked_at_where_it_lies() {
         println!("skipped: mke2fs, gzip, mkimage or mksquashfs is not there");
         return;
     }
-    let packed = ids(&advise(&["--image", at("ext4.gz").to_str().unwrap()]));
-    assert_eq!(packed, [""; 0]);
+    let packed = at("ext4.gz");
+    let packed = packed.to_str().unwrap();
+    let out = firstlight(&["advise", "--image", packed]);
+    let said = String::from_utf8(out.stderr).unwrap();
+    let wanted = "gzip data, of an ext4 filesystem; decompress it first (gunzip)";
+    assert_eq!(said.trim_end(), format!("firstlight: {packed}: {wanted}"));
+    assert_eq!(out.status.code(), Some(2));
+    let info = firstlight(&["image", "info", packed]);
+    let said = String::from_utf8(info.stdout).unwrap();
+    assert!(
+        said.contains("gzip data, of an ext4 filesystem, "),
+        "{said}"
+    );
     // Exit code 0 is what counts: the squashfs begins behind the kernel.
     advise(&["--image", at("firmware").to_str().unwrap()]);
 }

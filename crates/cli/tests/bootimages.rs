@@ -509,3 +509,232 @@ fn an_image_is_created_of_a_folder_and_counted() {
     ]);
     assert!(chip.contains("nor-s29gl is a flash chip"), "{chip}");
 }
+
+/// An arm64 kernel of 4 MiB that gzip packed; `None` where there is no gzip.
+fn packed_kernel(scratch: &Scratch) -> Option<String> {
+    let mut kernel = vec![0_u8; 4 << 20];
+    kernel[16..24].copy_from_slice(&(4_u64 << 20).to_le_bytes());
+    kernel[56..60].copy_from_slice(b"ARM\x64");
+    let banner = b"Linux version 6.6.31 (a@b) (gcc 12) #1 SMP Mon May 27 2024\n";
+    kernel[8192..8192 + banner.len()].copy_from_slice(banner);
+    let mut state = 1_u32;
+    for byte in &mut kernel[16_384..3 << 20] {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        *byte = (state >> 24) as u8 & 0x0f;
+    }
+    let path = scratch.file("kernel", &kernel);
+    tool("gzip", &["-9", "-f", &path]).then_some(())?;
+    Some(format!("{path}.gz"))
+}
+
+/// A FAT with these files, by mtools; `None` where they are not there.
+fn fat(scratch: &Scratch, files: &[(&str, &str)]) -> Option<Vec<u8>> {
+    let image = scratch.file("fat", &[]);
+    fs::File::options()
+        .write(true)
+        .open(&image)
+        .unwrap()
+        .set_len(16 << 20)
+        .unwrap();
+    tool("mkfs.vfat", &["-F", "16", "-n", "BOOTFS", &image]).then_some(())?;
+    tool("mmd", &["-i", &image, "::/extlinux", "::/overlays"]).then_some(())?;
+    for (from, to) in files {
+        tool("mcopy", &["-i", &image, from, &format!("::/{to}")]).then_some(())?;
+    }
+    fs::read(image).ok()
+}
+
+/// A disk with the FAT in its first partition.
+fn disk_of(fat: &[u8]) -> Vec<u8> {
+    let mut disk = vec![0_u8; 1 << 20];
+    disk[446 + 4] = 0x0c;
+    disk[446 + 8..446 + 12].copy_from_slice(&2048_u32.to_le_bytes());
+    let sectors = u32::try_from(fat.len() / 512).unwrap();
+    disk[446 + 12..446 + 16].copy_from_slice(&sectors.to_le_bytes());
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    disk.extend_from_slice(fat);
+    disk
+}
+
+/// The path, and whether it is booted, of each file of a role.
+fn of_role(filesystem: &Value, role: &str) -> Vec<(String, bool)> {
+    let files = filesystem["files"].as_array().unwrap().iter();
+    let files = files.filter(|f| f["role"] == role);
+    let told = |f: &Value| (f["path"].as_str().unwrap().to_owned(), f["used"] == true);
+    files.map(told).collect()
+}
+
+#[test]
+fn what_a_boot_partition_boots_is_told_and_advised_on() {
+    let scratch = Scratch::new();
+    let Some(kernel) = packed_kernel(&scratch) else {
+        return;
+    };
+    let cmdline = "console=serial0,115200 root=/dev/mmcblk0p2 rootwait rootdelay=3";
+    let cmdline = scratch.file("cmdline", format!("{cmdline}\n").as_bytes());
+    let config = b"[pi3]\ninitramfs other followkernel\n[all]\narm_64bit=1\nauto_initramfs=1\n";
+    let config = scratch.file("config", config);
+    let files = [
+        (kernel.as_str(), "kernel8.img"),
+        (kernel.as_str(), "kernel7.img"),
+        (INITRD, "initramfs8"),
+        (INITRD, "initramfs7"),
+        ("corpus/boot/board.dtb", "board.dtb"),
+        ("corpus/boot/board.dtb", "overlays/a-long-name.dtbo"),
+        (&cmdline, "cmdline.txt"),
+        (&config, "config.txt"),
+        (ENVIRONMENT, "uboot.env"),
+    ];
+    let Some(fat) = fat(&scratch, &files) else {
+        return;
+    };
+    let disk = scratch.file("disk", &disk_of(&fat));
+    let info = json(&["image", "info", "--json", &disk]);
+    let found = &info["files"][0]["items"][0]["inside"][0];
+    assert_eq!(found["details"]["filesystem"], "FAT16");
+    assert_eq!(found["details"]["label"], "BOOTFS");
+    let kernels = [
+        ("/kernel7.img".to_owned(), false),
+        ("/kernel8.img".to_owned(), true),
+    ];
+    assert_eq!(of_role(found, "kernel"), kernels);
+    let archives = [
+        ("/initramfs7".to_owned(), false),
+        ("/initramfs8".to_owned(), true),
+    ];
+    assert_eq!(of_role(found, "initramfs"), archives);
+    for role in [
+        "device-tree",
+        "overlay",
+        "command-line",
+        "firmware",
+        "environment",
+    ] {
+        assert_eq!(of_role(found, role).len(), 1, "{role}");
+    }
+    let advice = json(&["advise", "--json", "--image", &disk]);
+    let all = advice["findings"].as_array().unwrap();
+    let find = |id: &str| all.iter().filter(|f| f["id"] == id).collect::<Vec<_>>();
+    assert_eq!(find("kernel-compression").len(), 1);
+    let place = &find("root-delay")[0]["evidence"][0];
+    assert_eq!(place["source"], format!("{disk}:/cmdline.txt"));
+    let place = &find("boot-delay")[0]["evidence"][0];
+    assert_eq!(place["source"], format!("{disk}:/uboot.env"));
+    // As a file of its own.
+    let own = json(&["advise", "--json", "--image", &kernel]);
+    let own = &own["findings"][0];
+    assert_eq!(own["id"], "kernel-compression");
+    assert_eq!(find("kernel-compression")[0]["saving_ns"], own["saving_ns"]);
+}
+
+#[test]
+fn what_extlinux_conf_names_is_booted() {
+    let scratch = Scratch::new();
+    let Some(kernel) = packed_kernel(&scratch) else {
+        return;
+    };
+    let menu = "default main\ntimeout 30\nlabel old\n kernel /old.gz\n append rootdelay=9\n\
+                label main\n linux ../Image.gz\n append root=/dev/mmcblk0p2 rootdelay=2\n";
+    let menu = scratch.file("menu", menu.as_bytes());
+    let files = [
+        (kernel.as_str(), "Image.gz"),
+        (kernel.as_str(), "old.gz"),
+        (&menu, "extlinux/extlinux.conf"),
+    ];
+    let Some(fat) = fat(&scratch, &files) else {
+        return;
+    };
+    let image = scratch.file("bare", &fat);
+    let info = json(&["image", "info", "--json", &image]);
+    let found = &info["files"][0]["items"][0];
+    let kernels = [
+        ("/Image.gz".to_owned(), true),
+        ("/old.gz".to_owned(), false),
+    ];
+    assert_eq!(of_role(found, "kernel"), kernels);
+    let advice = json(&["advise", "--json", "--image", &image]);
+    let text = advice.to_string();
+    assert!(
+        text.contains("rootdelay=2") && !text.contains("rootdelay=9"),
+        "{text}"
+    );
+}
+
+/// The header of an Android boot image of version 2, with the ramdisk and no kernel.
+#[test]
+fn an_android_image_tells_its_header_and_its_command_line() {
+    let scratch = Scratch::new();
+    let mut image = vec![0_u8; 4096];
+    image[..8].copy_from_slice(b"ANDROID!");
+    let archive = corpus(INITRD);
+    for (at, value) in [(16, archive.len() as u32), (36, 2048), (40, 2)] {
+        image[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+    let cmdline = b"console=ttyMSM0,115200n8 rootdelay=4 slub_debug";
+    image[64..64 + cmdline.len()].copy_from_slice(cmdline);
+    image.truncate(2048);
+    image.extend_from_slice(&archive);
+    let path = scratch.file("boot.img", &image);
+    let info = json(&["image", "info", "--json", &path]);
+    let item = &info["files"][0]["items"][0];
+    assert_eq!(item["kind"], "android-boot");
+    assert_eq!(item["details"]["header_version"], 2);
+    assert_eq!(item["inside"][0]["kind"], "initramfs");
+    let screen = firstlight(&["image", "info", &path]);
+    let screen = String::from_utf8(screen.stdout).unwrap();
+    assert!(
+        screen.contains("version 2") && screen.contains("rootdelay=4"),
+        "{screen}"
+    );
+    let advice = json(&["advise", "--json", "--image", &path]);
+    let all = advice["findings"].as_array().unwrap();
+    let delay = all.iter().find(|f| f["id"] == "root-delay").unwrap();
+    assert_eq!(delay["evidence"][0]["source"], path);
+    assert_eq!(delay["evidence"][0]["offset"], 64);
+}
+
+/// A list or a target that is a pipe is taken, or refused in one sentence.
+#[test]
+fn a_pipe_gives_a_list_and_is_no_target() {
+    let scratch = Scratch::new();
+    let folder = scratch.path("tree");
+    fs::create_dir_all(format!("{folder}/bin")).unwrap();
+    fs::write(format!("{folder}/bin/a"), vec![b'a'; 9_000]).unwrap();
+    fs::write(format!("{folder}/bin/b"), vec![b'b'; 3_000]).unwrap();
+    let image = scratch.file("image", &[]);
+    if !tool(
+        "mke2fs",
+        &["-q", "-F", "-t", "ext4", "-d", &folder, &image, "4M"],
+    ) {
+        return;
+    }
+    let list = scratch.file("list", b"/bin/b\n/bin/a\n");
+    let run = |script: &str| {
+        let script = script.replace("FIRSTLIGHT", env!("CARGO_BIN_EXE_firstlight"));
+        let out = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let text = [out.stdout, out.stderr].concat();
+        (out.status.code(), String::from_utf8(text).unwrap())
+    };
+    let order = |list: &str| format!("FIRSTLIGHT image order --for ext4 --image {image} {list}");
+    let (code, wanted) = run(&order(&list));
+    assert!(code == Some(0) && wanted.contains("2 files"), "{wanted}");
+    let through = |list: &str| run(&format!("cat {} | {}", scratch.path("list"), order(list)));
+    assert_eq!(through("-"), (Some(0), wanted.clone()));
+    assert_eq!(through("/dev/stdin"), (Some(0), wanted));
+    let pipe = format!("cat {image} | FIRSTLIGHT image order --for ext4 --image /dev/stdin {list}");
+    let (code, said) = run(&pipe);
+    assert!(
+        code == Some(2) && said.contains("a pipe gives its bytes once"),
+        "{said}"
+    );
+    for target in ["-", "/dev/stdin"] {
+        let (code, said) = run(&format!(
+            "echo quiet | FIRSTLIGHT treat plan cmdline+=x {target}"
+        ));
+        assert!(
+            code == Some(2) && said.contains("pass a folder or a file"),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}

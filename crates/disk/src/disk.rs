@@ -228,6 +228,7 @@ fn filesystem(volume: &Part<'_>) -> Result<Map, Error> {
         Foreign::Ext => super::ext::map(volume),
         Foreign::Squashfs => super::squashfs::map(volume),
         Foreign::Erofs => super::erofs::map(volume),
+        Foreign::Fat => super::fat::map(volume),
         Foreign::Ubi | Foreign::Ubifs => not_yet("UBIFS (it moves its data on every write)"),
         Foreign::Cramfs => not_yet("cramfs"),
         Foreign::Romfs => not_yet("romfs"),
@@ -250,6 +251,7 @@ pub fn facts(volume: &Part<'_>) -> Result<Option<super::Facts>, Error> {
         Foreign::Ext => Some(super::ext::facts(volume)?),
         Foreign::Squashfs => Some(super::squashfs::facts(volume)?),
         Foreign::Erofs => Some(super::erofs::facts(volume)?),
+        Foreign::Fat => Some(super::fat::facts(volume)?),
         _ => None,
     })
 }

@@ -12,8 +12,8 @@ pub enum Error {
     Read(#[from] io::Error),
     /// It is no filesystem that is known here.
     #[error(
-        "cannot map this image: byte {at} begins {found}; pass ext2, ext3, ext4, squashfs or \
-         erofs, alone or in a partition of a disk{}", advice(.found)
+        "cannot map this image: byte {at} begins {found}; pass ext2, ext3, ext4, squashfs, \
+         erofs or FAT, alone or in a partition of a disk{}", advice(.found)
     )]
     Unknown {
         /// Where it was looked for.
@@ -22,7 +22,7 @@ pub enum Error {
         found: Foreign,
     },
     /// It is known, and cannot be mapped yet.
-    #[error("mapping {what} is not supported; pass ext2, ext3, ext4, squashfs or erofs")]
+    #[error("mapping {what} is not supported; pass ext2, ext3, ext4, squashfs, erofs or FAT")]
     NotYet {
         /// The filesystem or its feature.
         what: String,

@@ -45,7 +45,7 @@ impl State {
 /// A filesystem in a few figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Which: `ext4`, `squashfs`, `erofs`.
+    /// Which: `ext4`, `squashfs`, `erofs`, `FAT32`.
     pub filesystem: &'static str,
     /// Its length, bytes.
     pub bytes: u64,
@@ -53,9 +53,9 @@ pub struct Facts {
     pub block_size: u32,
     /// How many blocks.
     pub blocks: u64,
-    /// How many blocks are free; `None` where none can be.
+    /// How many blocks are free; `None` where none can be, or nothing says it.
     pub free_blocks: Option<u64>,
-    /// How many inodes there are or can be.
+    /// How many inodes there are or can be; 0 where files have none.
     pub inodes: u64,
     /// How many inodes are free; `None` where none can be.
     pub free_inodes: Option<u64>,

@@ -60,11 +60,13 @@ pub enum Kind {
     IdTable,
     /// How the compressor was set.
     CompressorOptions,
+    /// Which cluster follows which (FAT).
+    AllocationTable,
 }
 
 impl Kind {
     /// Every kind, in the order of their numbers.
-    const ALL: [Self; 26] = [
+    const ALL: [Self; 27] = [
         Self::Unmapped,
         Self::File,
         Self::Directory,
@@ -91,6 +93,7 @@ impl Kind {
         Self::ExportTable,
         Self::IdTable,
         Self::CompressorOptions,
+        Self::AllocationTable,
     ];
 
     /// One word, for programs; it stays the same.
@@ -123,6 +126,7 @@ impl Kind {
             Self::ExportTable => "export_table",
             Self::IdTable => "id_table",
             Self::CompressorOptions => "compressor_options",
+            Self::AllocationTable => "allocation_table",
         }
     }
 

@@ -44,6 +44,8 @@ pub fn followers(image: &Part<'_>, front: &Item) -> io::Result<Vec<Item>> {
             kind: Kind::Filesystem(facts),
             notes: Vec::new(),
             inside: Vec::new(),
+            files: Vec::new(),
+            packed: None,
         });
     }
     found.extend(jffs2(image, end)?);
@@ -84,6 +86,8 @@ fn jffs2(image: &Part<'_>, from: u64) -> io::Result<Option<Item>> {
                     kind: Kind::Jffs2 { endian, erase_size },
                     notes: Vec::new(),
                     inside: Vec::new(),
+                    files: Vec::new(),
+                    packed: None,
                 }));
             }
         }

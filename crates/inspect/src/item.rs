@@ -17,6 +17,86 @@ pub struct Item {
     pub notes: Vec<String>,
     /// What is in it, where it is not compressed.
     pub inside: Vec<Item>,
+    /// Of a boot partition: the files that say how the system boots.
+    pub files: Vec<BootFile>,
+    /// Of packed data: what it is, with its article, if that is known.
+    pub packed: Option<String>,
+}
+
+impl From<info::Item> for Item {
+    fn from(found: info::Item) -> Self {
+        Self {
+            offset: found.offset,
+            size: found.size,
+            kind: Kind::Boot(found.kind),
+            notes: found.notes,
+            inside: found.inside.into_iter().map(Self::from).collect(),
+            files: Vec::new(),
+            packed: None,
+        }
+    }
+}
+
+/// What a file of a boot partition is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// A kernel, or a FIT image that holds one.
+    Kernel,
+    /// An initramfs.
+    Initramfs,
+    /// All device trees.
+    DeviceTree,
+    /// All overlays of device trees.
+    Overlay,
+    /// The command line of the kernel.
+    CommandLine,
+    /// config.txt of a Raspberry Pi.
+    Firmware,
+    /// The menu of extlinux, which U-Boot reads.
+    Menu,
+    /// An environment of U-Boot.
+    Environment,
+    /// A script of U-Boot.
+    Script,
+}
+
+impl Role {
+    /// The word used in every output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Initramfs => "initramfs",
+            Self::DeviceTree => "device-tree",
+            Self::Overlay => "overlay",
+            Self::CommandLine => "command-line",
+            Self::Firmware => "firmware",
+            Self::Menu => "menu",
+            Self::Environment => "environment",
+            Self::Script => "script",
+        }
+    }
+}
+
+/// A file of a boot partition that says how the system boots.
+#[derive(Clone, Debug)]
+pub struct BootFile {
+    /// Its path; of several, that of the first.
+    pub path: String,
+    /// Its number in the map of the partition.
+    pub(crate) number: u32,
+    /// What it is for.
+    pub role: Role,
+    /// How many files these are.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether it is what is booted, as far as the partition says it.
+    pub is_used: bool,
+    /// The command line that the kernel gets, and where it stands in the file.
+    pub cmdline: Option<(String, u64)>,
+    /// What it is.
+    pub items: Vec<Item>,
 }
 
 /// What something is.

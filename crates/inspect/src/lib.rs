@@ -16,6 +16,7 @@
 
 pub mod ahead;
 pub mod board_run;
+mod boot_partition;
 pub mod contents;
 pub mod disk;
 mod error;

@@ -80,7 +80,7 @@ pub fn image(path: &Path) -> Result<File, Error> {
 ///
 /// # Errors
 /// It cannot be opened or read.
-pub(crate) fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
+pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
     let shown = path.display().to_string();
     let mut bytes = Vec::new();
     let read = match path == Path::new(STANDARD_INPUT) {

@@ -5,7 +5,7 @@ use crate::open;
 use std::path::Path;
 
 /// The longest list that is read, in bytes: a million long paths have less.
-const MOST_BYTES: u64 = 1 << 30;
+pub const MOST_BYTES: u64 = 1 << 30;
 
 /// The paths in the list at `list`, or on standard input (`-`): one in a line; `#` begins a
 /// comment. Of a folder, such as one to which each package adds a list, the lists in it: the
@@ -40,8 +40,15 @@ pub fn list(list: &Path) -> Result<Vec<Vec<u8>>, Error> {
 
 /// The paths in one file.
 fn one(list: &Path) -> Result<Vec<Vec<u8>>, Error> {
+    of_bytes(list, &open::bytes(list, MOST_BYTES)?)
+}
+
+/// The paths in the bytes of the file at `list`.
+///
+/// # Errors
+/// They are more than 1 GiB, or no text.
+pub fn of_bytes(list: &Path, text: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
     let shown = list.display().to_string();
-    let text = open::bytes(list, MOST_BYTES)?;
     if text.len() as u64 > MOST_BYTES {
         return Err(Error::unusable(
             &shown,

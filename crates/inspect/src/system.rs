@@ -5,21 +5,23 @@ mod root;
 
 use crate::error::{Content, Error, Of};
 use crate::open;
-use crate::whole::{self, Item, inspect};
+use crate::whole::{self, Item, Role, inspect};
 use analysis::{
-    EnvironmentProposal, Filesystem, ImageFact, ImageKind, KernelConfig, Place, SystemFacts,
+    CommandLine, EnvironmentProposal, Filesystem, ImageFact, ImageKind, KernelConfig, Place,
+    SystemFacts,
 };
 use bootimage::environment::proposals;
 use bootimage::info::Kind;
 use bootimage::signature::is_signed_program;
 use bootimage::{Compression, Part, fit, initramfs};
-use disk::{Disk, Map, cramfs};
+use disk::{Disk, File, Map, cramfs};
 use flash::{jffs2, ubi};
 use rawimage::ReadAt;
 use rawimage::compression::{Decoder, LIMIT};
 use rawimage::foreign::Foreign;
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 /// The largest configuration that is read, in bytes: a full one has 300 KB.
@@ -105,15 +107,15 @@ fn image(path: &Path, facts: &mut SystemFacts) -> Result<(), Error> {
     }
     let part = Part::whole(&file).of(&shown)?;
     let items = inspect(&part, LIMIT).of(&shown)?;
-    if let Some(text) = items.iter().find_map(embedded)
-        && facts.config.is_none()
-    {
-        facts.config = Some(KernelConfig::parse(&shown, &text));
+    if let Some(what) = items.iter().find_map(|i| i.packed.as_ref()) {
+        let packing = Foreign::recognise(&part.read(0, 512).of(&shown)?);
+        let advice = packing.advice().map_or(String::new(), |a| format!("; {a}"));
+        return Err(Error::unusable(
+            &shown,
+            format!("{packing}, of {what}{advice}"),
+        ));
     }
-    let signed = items.iter().any(is_signed_fit);
-    for item in &items {
-        item_facts(&shown, &part, item, signed, &mut facts.images)?;
-    }
+    items_facts(&shown, &part, &items, facts)?;
     if items.is_empty() {
         return Err(Error::unusable(
             &shown,
@@ -121,6 +123,24 @@ fn image(path: &Path, facts: &mut SystemFacts) -> Result<(), Error> {
              legacy image, a U-Boot environment, a disk or a filesystem, a JFFS2 or UBI image, or \
              the folder of a root",
         ));
+    }
+    Ok(())
+}
+
+fn items_facts(
+    source: &str,
+    image: &Part<'_>,
+    items: &[Item],
+    facts: &mut SystemFacts,
+) -> Result<(), Error> {
+    if let Some(text) = items.iter().find_map(embedded)
+        && facts.config.is_none()
+    {
+        facts.config = Some(KernelConfig::parse(source, &text));
+    }
+    let signed = items.iter().any(is_signed_fit);
+    for item in items {
+        item_facts(source, image, item, signed, facts)?;
     }
     Ok(())
 }
@@ -135,7 +155,7 @@ fn item_facts(
     image: &Part<'_>,
     item: &Item,
     signed: bool,
-    all: &mut Vec<ImageFact>,
+    facts: &mut SystemFacts,
 ) -> Result<(), Error> {
     let place = Place {
         source: source.to_owned(),
@@ -144,13 +164,18 @@ fn item_facts(
     let kind = match &item.kind {
         whole::Kind::Jffs2 { .. } => {
             let own = image.part(item.offset, item.size);
-            all.extend(jffs2_fact(&own).map(|what| ImageFact { place, what }));
+            facts
+                .images
+                .extend(jffs2_fact(&own).map(|what| ImageFact { place, what }));
             return Ok(());
         }
         whole::Kind::Filesystem(_) | whole::Kind::Disk(..) => {
             let own = image.part(item.offset, item.size);
             match Disk::open(&own, None) {
-                Ok(disk) => all.extend(filesystem_facts(&place, &disk)),
+                Ok(disk) => {
+                    facts.images.extend(filesystem_facts(&place, &disk));
+                    boot_facts(source, &own, &disk, item, facts)?;
+                }
                 // Beside other things in a file it is one of many, and they are told all the same.
                 Err(_) if own.len() < image.len() => {}
                 Err(e) => return Err(e).of(source),
@@ -203,6 +228,18 @@ fn item_facts(
                 proposals: proposals.collect(),
             })
         }
+        Kind::Android(android) => {
+            if facts.cmdline.is_none() && !android.cmdline.is_empty() {
+                facts.cmdline = Some(CommandLine {
+                    text: android.cmdline.clone(),
+                    place: Place {
+                        offset: item.offset.saturating_add(android.cmdline_at),
+                        ..place.clone()
+                    },
+                });
+            }
+            None
+        }
         Kind::Foreign(Foreign::Cramfs) => {
             let found = cramfs::programs(&image.part(item.offset, item.size));
             let found = found.of(source)?;
@@ -227,12 +264,54 @@ fn item_facts(
         if !modules.is_empty() {
             let (place, unpacked) = (place.clone(), *unpacked);
             let what = ImageKind::InitramfsModules { modules, unpacked };
-            all.push(ImageFact { place, what });
+            facts.images.push(ImageFact { place, what });
         }
     }
-    all.extend(what.map(|what| ImageFact { place, what }));
+    facts
+        .images
+        .extend(what.map(|what| ImageFact { place, what }));
     for inside in &item.inside {
-        item_facts(source, image, inside, signed, all)?;
+        item_facts(source, image, inside, signed, facts)?;
+    }
+    Ok(())
+}
+
+/// What the files of boot partitions are that are booted, and the command line there.
+fn boot_facts(
+    source: &str,
+    image: &Part<'_>,
+    disk: &Disk,
+    item: &Item,
+    facts: &mut SystemFacts,
+) -> Result<(), Error> {
+    for (volume, map) in disk.maps() {
+        let at = item.offset.saturating_add(volume.start);
+        let mut own = iter::once(item).chain(&item.inside);
+        let Some(own) = own.find(|i| i.offset == at && !i.files.is_empty()) else {
+            continue;
+        };
+        let own_part = image.part(volume.start, volume.len);
+        for file in own.files.iter().filter(|f| f.is_used) {
+            let source = format!("{source}:{}", file.path);
+            if let (None, Some((text, offset))) = (&facts.cmdline, &file.cmdline) {
+                let place = Place {
+                    source: source.clone(),
+                    offset: *offset,
+                };
+                let text = text.clone();
+                facts.cmdline = Some(CommandLine { text, place });
+            }
+            let content = match file.role {
+                Role::Kernel | Role::Initramfs | Role::Environment => {
+                    File::open(own_part, map, file.number)
+                }
+                _ => None,
+            };
+            if let Some(content) = content {
+                let part = Part::whole(&content).of(&source)?;
+                items_facts(&source, &part, &file.items, facts)?;
+            }
+        }
     }
     Ok(())
 }
@@ -262,8 +341,14 @@ fn filesystem_facts<'a>(place: &'a Place, disk: &'a Disk) -> impl Iterator<Item 
                 source: place.source.clone(),
                 offset: place.offset.saturating_add(volume.start),
             },
-            // What cannot be mapped has nothing to say.
-            what: ImageKind::Filesystem(filesystem_fact(volume.map.as_ref().ok()?)),
+            // What cannot be mapped has nothing to say, nor what is no root.
+            what: ImageKind::Filesystem(filesystem_fact(
+                volume
+                    .map
+                    .as_ref()
+                    .ok()
+                    .filter(|m| !m.facts.filesystem.starts_with("FAT"))?,
+            )),
         })
     })
 }

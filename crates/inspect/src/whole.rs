@@ -1,9 +1,12 @@
 //! What a file is, of all that can be read here: boot images, flash and disks.
 
+use crate::boot_partition;
 use crate::followers::followers;
-pub use crate::item::{Item, Kind};
+pub use crate::item::{BootFile, Item, Kind, Role};
 use bootimage::info;
 use flash::jffs2::detect;
+use rawimage::bytes::read_full;
+use rawimage::compression::{Compression, Decoder};
 use rawimage::{Foreign, Part};
 use std::io;
 
@@ -42,14 +45,48 @@ fn item(image: &Part<'_>, found: info::Item) -> io::Result<Item> {
         inside: inside.collect::<io::Result<_>>()?,
         kind: Kind::Boot(found.kind),
         notes: found.notes,
+        files: Vec::new(),
+        packed: None,
     };
     match item.kind {
         // A damaged one; why, is in the notes.
         Kind::Boot(info::Kind::Foreign(Foreign::DeviceTree)) => {}
         Kind::Boot(info::Kind::Foreign(foreign)) => recognise(&part, foreign, &mut item)?,
+        Kind::Boot(info::Kind::Packed(ref payload)) if payload.content.banner.is_none() => {
+            item.packed = packed(&part, payload.compression);
+        }
         _ => {}
     }
     Ok(item)
+}
+
+/// What packed data is, by its front: `an ext4 filesystem`.
+fn packed(part: &Part<'_>, compression: Compression) -> Option<String> {
+    let mut front = vec![0; RECOGNISED];
+    let mut decoder = Decoder::new(compression, part, u64::MAX).ok()?;
+    let there = read_full(&mut decoder, &mut front).ok()?;
+    let front = front.get(..there)?;
+    let part = Part::whole(&front).ok()?;
+    if let Ok(Some(facts)) = ::disk::facts(&part) {
+        let name = facts.filesystem;
+        let article = if name.starts_with('e') { "an" } else { "a" };
+        return Some(format!("{article} {name} filesystem"));
+    }
+    if let Ok(Some((table, _))) = ::disk::partitions(&part) {
+        return Some(format!("a disk with a partition table ({})", table.name()));
+    }
+    match Foreign::recognise(front) {
+        Foreign::Unknown | Foreign::Zeros => None,
+        foreign => Some(foreign.name().to_owned()),
+    }
+}
+
+/// The files of a FAT that say how a system boots: boot loaders read no other filesystem as
+/// often.
+fn boot_files(part: &Part<'_>, facts: &::disk::Facts) -> Vec<BootFile> {
+    let is_fat = facts.filesystem.starts_with("FAT");
+    let map = is_fat.then(|| ::disk::fat::map(part).ok()).flatten();
+    map.map_or_else(Vec::new, |map| boot_partition::files(part, &map))
 }
 
 /// What a boot loader does not read: a filesystem, a disk, JFFS2.
@@ -63,6 +100,7 @@ fn recognise(part: &Part<'_>, foreign: Foreign, item: &mut Item) -> io::Result<(
                     part.len()
                 ));
             }
+            item.files = boot_files(part, &facts);
             item.kind = Kind::Filesystem(facts);
             return Ok(());
         }
@@ -75,8 +113,12 @@ fn recognise(part: &Part<'_>, foreign: Foreign, item: &mut Item) -> io::Result<(
     if let Ok(Some((table, partitions))) = ::disk::partitions(part) {
         for partition in &partitions {
             let inner = part.part(partition.start, partition.len);
+            let mut files = Vec::new();
             let kind = match ::disk::facts(&inner) {
-                Ok(Some(facts)) => Kind::Filesystem(facts),
+                Ok(Some(facts)) => {
+                    files = boot_files(&inner, &facts);
+                    Kind::Filesystem(facts)
+                }
                 Ok(None) => match Foreign::recognise(&inner.read(0, RECOGNISED)?) {
                     Foreign::Unknown | Foreign::Zeros => continue,
                     // What cannot be looked into still has a name.
@@ -90,6 +132,8 @@ fn recognise(part: &Part<'_>, foreign: Foreign, item: &mut Item) -> io::Result<(
                 kind,
                 notes: Vec::new(),
                 inside: Vec::new(),
+                files,
+                packed: None,
             });
         }
         item.kind = Kind::Disk(table, partitions);

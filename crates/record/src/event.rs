@@ -134,6 +134,8 @@ pub enum Doubt {
     Torn,
     /// The two numbers disagree, and nothing in the log says why.
     Disagree,
+    /// The stamps move in ticks of the timer, and the kernel's own duration does not.
+    TickClock,
 }
 
 impl Doubt {
@@ -151,6 +153,7 @@ impl Doubt {
             Self::Ambiguous => "ambiguous",
             Self::Torn => "torn",
             Self::Disagree => "disagree",
+            Self::TickClock => "tick_clock",
         }
     }
 
@@ -171,6 +174,9 @@ impl Doubt {
             Self::Torn => "the line is damaged",
             Self::Disagree => {
                 "the kernel's number and the time stamps disagree, and the log does not show why"
+            }
+            Self::TickClock => {
+                "the time stamps move in timer ticks, so the time is the kernel's own number"
             }
         }
     }
@@ -223,7 +229,10 @@ impl Span {
     #[inline]
     #[must_use]
     pub fn duration(&self) -> Option<Nanos> {
-        self.wall().or(self.reported)
+        match self.doubt {
+            Some(Doubt::TickClock) => self.reported.or(self.wall()),
+            _ => self.wall().or(self.reported),
+        }
     }
 }
 

@@ -127,6 +127,18 @@ impl Recorder {
         Self::default()
     }
 
+    /// The stamps of a source turn out to move in ticks: of its initcalls the duration that is
+    /// stated is the better one, if nothing else is wrong with it.
+    pub fn stamps_tick(&mut self, source: SourceId) {
+        let of_source = self.spans.iter_mut().filter(|s| s.origin.source == source);
+        for span in of_source.filter(|s| s.kind == SpanKind::Initcall && s.reported.is_some()) {
+            let of_stamps = [Doubt::Console, Doubt::Disagree, Doubt::ZeroClock];
+            if span.doubt.is_none_or(|d| of_stamps.contains(&d)) {
+                span.doubt = Some(Doubt::TickClock);
+            }
+        }
+    }
+
     /// Announces a source. A record holds at most 65,535 of them.
     pub fn source(&mut self, name: &str, format: &'static str) -> SourceId {
         let id = SourceId(u16::try_from(self.sources.len()).unwrap_or(u16::MAX));

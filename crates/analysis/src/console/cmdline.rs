@@ -37,11 +37,15 @@ pub(crate) fn serial_console(cmdline: &str) -> Option<Told<'_>> {
 /// `imx`. Not `tty0`, nor what has no line, such as `ttysclp0` of a mainframe, `hvc0` of a
 /// hypervisor, or the network behind a gadget's `ttyGS0`.
 pub(super) fn is_serial(device: &str) -> bool {
+    // What the firmware of a Raspberry Pi puts the name of its UART in for.
+    let is_alias = matches!(device, "serial0" | "serial1");
     let kind = device.strip_prefix("tty");
-    kind.is_some_and(|kind| {
-        let is_uart = kind.starts_with(|c: char| c.is_ascii_uppercase()) || kind.starts_with("mxc");
-        is_uart && !kind.starts_with("GS")
-    })
+    is_alias
+        || kind.is_some_and(|kind| {
+            let is_uart =
+                kind.starts_with(|c: char| c.is_ascii_uppercase()) || kind.starts_with("mxc");
+            is_uart && !kind.starts_with("GS")
+        })
 }
 
 /// The console log level that a command line sets.

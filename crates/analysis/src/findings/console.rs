@@ -109,7 +109,9 @@ pub(super) fn messages(view: &View<'_>) -> Option<Found> {
         return None;
     }
     let rate = line_rate(view.record);
-    let baud = rate.map_or(ASSUMED_BAUD, |r| r.baud);
+    // A command line that is not the log's own tells it, too.
+    let told = console.as_ref().and_then(|c| c.baud);
+    let baud = rate.map_or(told.unwrap_or(ASSUMED_BAUD), |r| r.baud);
     let weight = weigh(view, baud, |m| {
         let l = m.level.unwrap_or(LEVEL_QUIET);
         l < level && l >= LEVEL_QUIET
@@ -133,9 +135,9 @@ pub(super) fn messages(view: &View<'_>) -> Option<Found> {
         text::virtual_why(lines, bytes, baud, time)
     } else {
         let assumed = match rate.map(|r| r.from) {
-            None => text::ASSUMED,
+            None if told.is_none() => text::ASSUMED,
             Some(RateSource::Flush) => text::FLUSHED,
-            Some(_) => "",
+            None | Some(_) => "",
         };
         text::messages_why(lines, bytes, time, baud, assumed)
     };

@@ -6,11 +6,9 @@ use super::text::view as text;
 use crate::path::{CriticalPath, Model, Through};
 use crate::phases::Phases;
 use crate::place::Place;
-use crate::system::SystemFacts;
+use crate::system::{CommandLine, SystemFacts};
 use aho_corasick::AhoCorasick;
-use record::{
-    ClockKind, Fact, Message, Nanos, Origin, Phase, Record, SourceId, Span, SpanKind, mark,
-};
+use record::{ClockKind, Message, Nanos, Origin, Phase, Record, SourceId, Span, SpanKind, mark};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -51,7 +49,7 @@ pub(super) struct View<'a> {
     /// The part of it that is surely boot (see [`Phases::booted`]): what a saving is compared
     /// with to be worth a word.
     pub booted: Nanos,
-    cmdline: Option<&'a Fact>,
+    cmdline: Option<CommandLine>,
     said: BTreeMap<&'static str, Vec<usize>>,
     model: OnceCell<Model<'a>>,
     path: OnceCell<CriticalPath>,
@@ -88,10 +86,7 @@ impl<'a> View<'a> {
             system,
             total: phases.end() - start.min(Nanos::ZERO),
             booted: phases.booted(record) - start.min(Nanos::ZERO),
-            cmdline: record
-                .facts()
-                .iter()
-                .find(|f| record.name(f.key) == "kernel.cmdline"),
+            cmdline: cmdline(record).or_else(|| system.cmdline.clone()),
             said,
             model: OnceCell::new(),
             path: OnceCell::new(),
@@ -124,7 +119,7 @@ impl<'a> View<'a> {
 
     /// The kernel command line; empty if it is not known.
     pub fn cmdline(&self) -> &str {
-        self.cmdline.map_or("", |f| self.record.name(f.value))
+        self.cmdline.as_ref().map_or("", |c| &c.text)
     }
 
     pub fn knows_cmdline(&self) -> bool {
@@ -163,8 +158,10 @@ impl<'a> View<'a> {
     }
 
     pub fn cmdline_evidence(&self, text: &str) -> Option<Evidence> {
-        let fact = self.cmdline?;
-        Some(self.evidence(text::cmdline(text), fact.origin))
+        Some(Evidence {
+            text: text::cmdline(text),
+            place: self.cmdline.as_ref()?.place.clone(),
+        })
     }
 
     /// The lines that contain one of the rules' texts, by evidence, up to first
@@ -347,6 +344,16 @@ impl<'a> View<'a> {
             .map(|(name, time, s)| self.evidence(text::took(name, time), s.origin))
             .collect()
     }
+}
+
+/// The command line that the boot had.
+fn cmdline(record: &Record) -> Option<CommandLine> {
+    let mut facts = record.facts().iter();
+    let fact = facts.find(|f| record.name(f.key) == "kernel.cmdline")?;
+    Some(CommandLine {
+        text: record.name(fact.value).to_owned(),
+        place: Place::of(record, fact.origin),
+    })
 }
 
 /// What stands behind the rate of an x86's time stamp counter.

@@ -91,6 +91,7 @@ fn doubt(word: &str) -> Option<Doubt> {
         Doubt::Console,
         Doubt::LostStart,
         Doubt::LostEnd,
+        Doubt::TickClock,
     ];
     doubts.into_iter().find(|d| d.as_str() == word)
 }

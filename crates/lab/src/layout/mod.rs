@@ -70,7 +70,26 @@ pub fn read_list(path: &Path) -> Result<AccessList, LabError> {
     file.take(MOST_BYTES as u64 + 4096)
         .read_to_end(&mut bytes)
         .map_err(io_error(path, "cannot be read"))?;
-    decode(&bytes).map_err(|e| wrong(path, "cannot be used", e.to_string()))
+    list_of_bytes(path, &bytes)
+}
+
+/// An access list from the bytes of the file at `path`.
+///
+/// # Errors
+/// They are none.
+pub fn list_of_bytes(path: &Path, bytes: &[u8]) -> Result<AccessList, LabError> {
+    decode(bytes).map_err(|e| wrong(path, "cannot be used", e.to_string()))
+}
+
+/// An image, which is read at many places.
+fn opened(image: &Path) -> Result<File, LabError> {
+    use std::os::unix::fs::FileTypeExt;
+    let about = std::fs::metadata(image).map(|m| m.file_type());
+    if about.as_ref().is_ok_and(|t| t.is_fifo()) || image == Path::new("-") && about.is_err() {
+        let why = "a pipe gives its bytes once; write them to a file and pass that";
+        return Err(wrong(image, "cannot be laid out", why.to_owned()));
+    }
+    File::open(image).map_err(io_error(image, "cannot be read"))
 }
 
 fn wrong(path: &Path, what: &'static str, why: String) -> LabError {
@@ -87,7 +106,7 @@ pub(crate) fn cannot(image: &Path) -> impl Fn(ArrangeError) -> LabError + '_ {
 /// # Errors
 /// The image cannot be read or laid out.
 pub fn plan(image: &Path, list: &AccessList, unit: Unit) -> Result<Ordered, LabError> {
-    let file = File::open(image).map_err(io_error(image, "cannot be read"))?;
+    let file = opened(image)?;
     let volume = Part::whole(&file).map_err(io_error(image, "cannot be read"))?;
     Ok(planned(volume, list, unit).map_err(cannot(image))?.0)
 }
@@ -237,7 +256,7 @@ pub fn order(
     unit: Unit,
     (to, out): (&File, &Path),
 ) -> Result<Ordered, LabError> {
-    let from = File::open(image).map_err(io_error(image, "cannot be read"))?;
+    let from = opened(image)?;
     let volume = Part::whole(&from).map_err(io_error(image, "cannot be read"))?;
     let (ordered, edited) = planned(volume, list, unit).map_err(cannot(image))?;
     write(&from, to, &edited, &ordered.arrangement).map_err(io_error(out, "cannot be written"))?;
@@ -291,7 +310,7 @@ fn copy(from: &dyn ReadAt, source: u64, to: &File, target: u64, len: u64) -> io:
 /// # Errors
 /// The image cannot be read.
 pub fn list_of_paths(image: &Path, paths: &[Vec<u8>]) -> Result<AccessList, LabError> {
-    let file = File::open(image).map_err(io_error(image, "cannot be read"))?;
+    let file = opened(image)?;
     let volume = Part::whole(&file).map_err(io_error(image, "cannot be read"))?;
     let map = ext::map(&volume).map_err(|e| wrong(image, "cannot be laid out", e.to_string()))?;
     let page_bytes = 4096;

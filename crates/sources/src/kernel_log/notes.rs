@@ -72,8 +72,8 @@ pub(super) const QUIET_LOG: NoteKind = NoteKind::new(
 pub(super) const TICK_CLOCK: NoteKind = NoteKind::new(
     "tick_clock",
     Severity::Doubt,
-    "All timestamps are multiples of the kernel's timer tick. Times and durations are exact to \
-     one tick at best.",
+    "All timestamps are multiples of the kernel's timer tick. Times are exact to one tick at best, \
+     and initcalls are ranked by the duration that the kernel reports.",
 );
 pub(super) const RECORDS_LOST: NoteKind = NoteKind::new(
     "records_lost",

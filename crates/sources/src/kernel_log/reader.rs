@@ -621,7 +621,7 @@ impl Reader {
                 false => String::new(),
             });
         }
-        self.stamps.note_ticks(recorder);
+        let ticks = self.stamps.note_ticks(recorder);
         let clocks = Clocks {
             printk: self.printk,
             by_kernel: self.stamps.clock_start || self.monotonic.is_some(),
@@ -635,7 +635,7 @@ impl Reader {
             recorder.relate((realtime, wall), (printk, ns), step, Some(origin));
         }
         let switched = self.milestones.clock_switched();
-        self.spans.finish(recorder, switched);
+        self.spans.finish(recorder, switched, ticks);
         self.milestones.finish(recorder);
         self.local_clock.finish(recorder);
         let t = self.tallies;

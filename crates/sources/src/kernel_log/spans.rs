@@ -6,7 +6,7 @@ use super::notes::{self, Tally};
 use super::pairs::{End, Key, Open, Pairs};
 use crate::text::{counted, lossy};
 use hashbrown::HashTable;
-use record::{ClockId, Doubt, NameId, Origin, Recorder, SpanKind};
+use record::{ClockId, Doubt, NameId, Origin, Recorder, SourceId, SpanKind};
 use std::collections::HashSet;
 
 /// The kernel's number and the stamps may differ by so much without a doubt.
@@ -66,6 +66,8 @@ pub(super) struct Spans {
     open: Pairs,
     /// How many initcalls began.
     begun: u64,
+    /// Where they stand.
+    source: Option<SourceId>,
     /// Whether each duration so far was a whole number of ticks.
     ticks_only: bool,
     /// Whether a row's doubt was that the clock moved in ticks.
@@ -91,6 +93,7 @@ impl Default for Spans {
         Self {
             open: Pairs::default(),
             begun: 0,
+            source: None,
             ticks_only: true,
             jiffy_doubt: false,
             tasks: [None; RECENT_TASKS],
@@ -176,6 +179,7 @@ impl Spans {
             self.torn(at.origin, function.symbol());
         }
         self.begun = self.begun.saturating_add(1);
+        self.source = Some(at.origin.source);
         let name = self.name_of(recorder, function, key);
         let track = self.track(recorder, task);
         let lost = self.open.begin(Open {
@@ -351,8 +355,8 @@ impl Spans {
 
     /// Records what only the end of the log decides: starts without an end,
     /// and what was counted. `switched`: the log says that the kernel changed
-    /// its clock source.
-    pub(super) fn finish(mut self, recorder: &mut Recorder, switched: bool) {
+    /// its clock source; `ticks`: that all stamps are whole ticks of the timer.
+    pub(super) fn finish(mut self, recorder: &mut Recorder, switched: bool, ticks: bool) {
         for open in std::mem::take(&mut self.open).never_ended() {
             self.lost_end(recorder, open);
         }
@@ -368,6 +372,13 @@ impl Spans {
         // Without the switch in the log, whole ticks may be chance.
         if !switched && !self.jiffy_doubt {
             self.jiffy = Tally::default();
+        }
+        // Where the kernel's own numbers are whole ticks too, they are no better.
+        if ticks && !self.ticks_only {
+            self.disagreement = Tally::default();
+            if let Some(source) = self.source {
+                recorder.stamps_tick(source);
+            }
         }
         for (tally, kind) in [
             (self.torn, &notes::TORN_LINE),

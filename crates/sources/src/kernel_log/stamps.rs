@@ -147,8 +147,8 @@ impl Stamps {
         self.last_sequence = Some(sequence);
     }
 
-    /// Notes the ticks of the clock, if all stamps are on them.
-    pub fn note_ticks(&self, recorder: &mut Recorder) {
+    /// Notes the ticks of the clock, if all stamps are on them, and says so.
+    pub fn note_ticks(&self, recorder: &mut Recorder) -> bool {
         let ticks = self.on_ticks.iter().zip(TICKS_NS);
         let tick = ticks.filter(|(on, _)| **on).map(|(_, tick)| tick).next();
         if let (Some(tick), Some((origin, ..))) = (tick, self.first)
@@ -157,7 +157,9 @@ impl Stamps {
             recorder.note(origin, &notes::TICK_CLOCK, || {
                 format!("{} ms", tick / 1_000_000)
             });
+            return true;
         }
+        false
     }
 
     /// Notes what was counted.

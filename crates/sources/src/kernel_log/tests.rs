@@ -4,7 +4,7 @@ use super::{KernelLog, Outcome, Reader, notes};
 use crate::source::{Input, Sniff, Source};
 use crate::text::lines;
 use proptest::prelude::*;
-use record::{ClockKind, Origin, Record, Recorder, mark};
+use record::{ClockKind, Doubt, Origin, Record, Recorder, mark};
 
 /// Reads lines that a host stamped 1 s, 2 s, ... and gives each line's outcome.
 fn serial(log: &str) -> (Vec<Outcome>, Record) {
@@ -148,6 +148,52 @@ fn forms_of_logs_that_others_post() {
     // A clock that counts ticks.
     let ticks: String = (1..30).map(|i| format!("[    0.{i:02}0000] x\n")).collect();
     assert!(names(&log(&ticks)).contains(&"tick_clock"));
+}
+
+/// An ARM board of 2013: the clock of its stamps moves every 10 ms, that of the durations does
+/// not.
+#[test]
+fn initcalls_are_ranked_by_what_the_kernel_reports_where_stamps_are_ticks() {
+    let mut text = String::from("[    0.000000] Linux version 3.4.35\n");
+    let mut at = 10;
+    let mut line = |at: u32, said: &str| {
+        text.push_str(&format!("[    0.{:03}000] {said}\n", at));
+    };
+    for n in 0..8 {
+        // The fourth is the longest by its stamps, and the sixth by what is reported.
+        let took = [544, 212, 90, 1_204, 3, 9_731, 77, 650][n];
+        line(at, &format!("calling  f{n}+0x0/0x20 @ 1"));
+        at += if n == 3 {
+            20
+        } else if n == 5 {
+            10
+        } else {
+            0
+        };
+        line(
+            at,
+            &format!("initcall f{n}+0x0/0x20 returned 0 after {took} usecs"),
+        );
+        at += 10;
+    }
+    for n in 0..4 {
+        line(at + 10 * n, "x: ready");
+    }
+    let record = log(&text);
+    let notes: Vec<&str> = record.notes().iter().map(|n| n.kind.name).collect();
+    assert!(notes.contains(&"tick_clock"), "{notes:?}");
+    assert!(!notes.contains(&"initcall_times_disagree"), "{notes:?}");
+    let spans = record.spans().iter();
+    let times: Vec<i64> = spans
+        .clone()
+        .map(|s| s.duration().unwrap().get() / 1_000)
+        .collect();
+    assert_eq!(times, [544, 212, 90, 1_204, 3, 9_731, 77, 650]);
+    assert!(spans.clone().all(|s| s.doubt == Some(Doubt::TickClock)));
+    assert_eq!(
+        spans.map(|s| s.wall().unwrap().get()).max(),
+        Some(20_000_000)
+    );
 }
 
 #[test]

@@ -95,7 +95,9 @@ fn is_root(path: &Path, begun: bool) -> Result<bool, OpenError> {
     };
     // What is no filesystem is a file like others.
     let found = Part::whole(&file).ok().and_then(|p| facts(&p).ok());
-    let Some(facts) = found.flatten() else {
+    // A FAT is no root.
+    let found = found.flatten().filter(|f| !f.filesystem.starts_with("FAT"));
+    let Some(facts) = found else {
         return Ok(false);
     };
     match facts.state {

@@ -60,23 +60,29 @@ impl Target {
     /// # Errors
     /// If it is not there, or is neither.
     pub fn open(path: &Path) -> Result<Self, FileError> {
-        let real = std::fs::canonicalize(path).map_err(io_error(path, "cannot be opened"))?;
-        let about = std::fs::metadata(&real).map_err(io_error(path, "cannot be opened"))?;
         let wrong = |why: &str| FileError::WrongTarget {
             target: path.to_owned(),
             why: why.to_owned(),
         };
+        if path == Path::new("-") && !path.exists() {
+            return Err(wrong(
+                "standard input cannot be changed; pass a folder or a file",
+            ));
+        }
+        let about = std::fs::metadata(path).map_err(io_error(path, "cannot be opened"))?;
+        if !about.is_dir() && !about.is_file() {
+            return Err(wrong("this is a device or a pipe; pass a folder or a file"));
+        }
+        let real = std::fs::canonicalize(path).map_err(io_error(path, "cannot be opened"))?;
         let (folder, file) = if about.is_dir() {
             (real, None)
-        } else if about.is_file() {
+        } else {
             let name = real.file_name().and_then(|n| n.to_str());
             let name = name
                 .ok_or_else(|| wrong("the file name is not valid UTF-8; rename the file"))?
                 .to_owned();
             let parent = real.parent().unwrap_or(Path::new("/")).to_owned();
             (parent, Some(name))
-        } else {
-            return Err(wrong("this is a device or a pipe; pass a folder or a file"));
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, &folder, flags, Mode::empty())

@@ -31,7 +31,7 @@ pub(crate) const VERDICTS: [&str; 3] = ["faster", "slower", "no_difference"];
 pub(crate) const UNITS: [&str; 4] = ["permille", "bytes", "bytes_per_second", "count"];
 
 /// Doubts about a duration.
-pub(crate) const DOUBTS: [&str; 10] = [
+pub(crate) const DOUBTS: [&str; 11] = [
     "overlap",
     "jiffy_clock",
     "console",
@@ -42,4 +42,5 @@ pub(crate) const DOUBTS: [&str; 10] = [
     "ambiguous",
     "torn",
     "disagree",
+    "tick_clock",
 ];

@@ -29,7 +29,7 @@ pub enum ImageVerb {
                       $ firstlight image map disk.img --requests sda.blktrace.0 --requests sda.blktrace.1\n\n\
                       A list of requests is lines of `start+len` in sectors of 512 bytes, what blktrace \
                       or blkparse wrote, or a kernel trace with block events. ext2, ext3, ext4, \
-                      squashfs and erofs are known, on their own and in partitions (MBR, GPT); of a folder \
+                      squashfs, erofs and FAT are known, on their own and in partitions (MBR, GPT); of a folder \
                       the kernel says where its files lie, where the filesystem answers that (FIEMAP): \
                       ext4, xfs and f2fs do, vfat and btrfs do not."
     )]

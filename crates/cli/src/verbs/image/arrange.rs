@@ -5,12 +5,11 @@ use super::args::Order as Args;
 use crate::beside;
 use crate::out::Out;
 use agent::access::{AccessList, KIND, encode};
-use anyhow::{Context, Result, bail};
-use inspect::paths;
+use anyhow::{Result, bail};
+use inspect::{open, paths};
 use lab::layout;
 use proof::layout as forecast;
-use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use views::json::image::ForecastWay;
 use views::{json, terminal};
@@ -54,16 +53,14 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
 /// The access list at `path`, and whether it was recorded; of one path in a line, whole
 /// files in that order.
 fn list(path: &Path, image: &Path) -> Result<(AccessList, bool)> {
-    let mut head = Vec::new();
-    let shown = path.display();
     // A folder holds lists of paths.
-    if !path.is_dir() {
-        File::open(path)
-            .and_then(|f| f.take(KIND.len() as u64).read_to_end(&mut head))
-            .with_context(|| format!("{shown}: cannot be read"))?;
+    if path.is_dir() {
+        return Ok((layout::list_of_paths(image, &paths::list(path)?)?, false));
     }
-    if head == KIND.as_bytes() {
-        return Ok((layout::read_list(path)?, true));
+    let bytes = open::bytes(path, paths::MOST_BYTES)?;
+    if bytes.starts_with(KIND.as_bytes()) {
+        return Ok((layout::list_of_bytes(path, &bytes)?, true));
     }
-    Ok((layout::list_of_paths(image, &paths::list(path)?)?, false))
+    let paths = paths::of_bytes(path, &bytes)?;
+    Ok((layout::list_of_paths(image, &paths)?, false))
 }

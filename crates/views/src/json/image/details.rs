@@ -24,6 +24,7 @@ pub(super) const DEFINITIONS: &[(&str, &str)] = &[
     ("compressed", "Payload"),
     ("u-boot-environment", "Environment"),
     ("barebox-environment", "Barebox"),
+    ("android-boot", "Android"),
     ("jffs2", "Jffs2"),
     ("filesystem", "Filesystem"),
     ("disk", "Disk"),
@@ -46,6 +47,7 @@ pub(super) enum Details {
     Packed(Payload),
     Environment(Environment),
     Barebox(Barebox),
+    Android(Android),
     Jffs2(Jffs2),
     Filesystem(Box<Filesystem>),
     Disk(Disk),
@@ -253,9 +255,9 @@ pub(super) struct Filesystem {
     block_size: u32,
     /// Number of blocks.
     blocks: u64,
-    /// Number of free blocks; null if none can be free.
+    /// Number of free blocks; null if none can be free or it is not stated.
     free_blocks: Option<u64>,
-    /// Number of inodes.
+    /// Number of inodes; 0 in a FAT, which has none.
     inodes: u64,
     /// Number of free inodes; null if none can be free.
     free_inodes: Option<u64>,
@@ -310,6 +312,17 @@ pub(super) struct Partition {
     name: String,
 }
 
+/// An Android boot image.
+#[derive(schemars::JsonSchema, Serialize)]
+pub(super) struct Android {
+    /// Whether it is the vendor's part, which has no kernel.
+    vendor: bool,
+    /// Header version; null for the oldest form, which has none.
+    header_version: Option<u32>,
+    /// Command line of the kernel.
+    cmdline: String,
+}
+
 /// Something that is only recognized.
 #[derive(schemars::JsonSchema, Serialize)]
 pub(super) struct Other {
@@ -358,6 +371,11 @@ fn boot(kind: &Kind) -> Details {
         Kind::Packed(p) => Details::Packed(Payload::of(p)),
         Kind::Environment(e) => Details::Environment(environment(e)),
         Kind::Barebox(b) => Details::Barebox(barebox(b)),
+        Kind::Android(a) => Details::Android(Android {
+            vendor: a.is_vendor,
+            header_version: a.version,
+            cmdline: a.cmdline.clone(),
+        }),
         Kind::Foreign(f) => Details::Other(Other { name: f.name() }),
         other => Details::Other(Other { name: other.name() }),
     }

@@ -53,7 +53,7 @@ struct Item {
     /// Size.
     size: u64,
     /// Kind of content.
-    #[schemars(extend("enum" = ["uimage", "fit", "device-tree", "zimage", "bzimage", "kernel-image", "efi-zboot", "elf", "initramfs", "compressed", "u-boot-environment", "barebox-environment", "jffs2", "filesystem", "disk", "other"]))]
+    #[schemars(extend("enum" = ["uimage", "fit", "device-tree", "zimage", "bzimage", "kernel-image", "efi-zboot", "elf", "initramfs", "compressed", "u-boot-environment", "barebox-environment", "android-boot", "jffs2", "filesystem", "disk", "other"]))]
     kind: &'static str,
     /// Details, depending on the kind.
     details: Details,
@@ -64,6 +64,33 @@ struct Item {
     mount: Option<Mount>,
     /// Items inside this one that are not compressed.
     inside: Vec<Item>,
+    /// Content of compressed data, such as `an ext4 filesystem`. Present only if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packed: Option<String>,
+    /// Files of a boot partition that say how the system boots. Present only in a FAT.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<BootFile>,
+}
+
+/// A file of a boot partition.
+#[derive(schemars::JsonSchema, Serialize)]
+struct BootFile {
+    /// Path; of several files, that of the first.
+    #[schemars(length(min = 1))]
+    path: String,
+    /// Purpose.
+    #[schemars(extend("enum" = ["kernel", "initramfs", "device-tree", "overlay", "command-line", "firmware", "menu", "environment", "script"]))]
+    role: &'static str,
+    /// Number of files; device trees and overlays are summed up.
+    count: u64,
+    /// Size of these files.
+    bytes: u64,
+    /// Whether it is booted, as far as config.txt or extlinux.conf says it.
+    used: bool,
+    /// Command line that it gives the kernel; null if it gives none.
+    cmdline: Option<String>,
+    /// Content of the file. Offsets count from its start.
+    items: Vec<Item>,
 }
 
 /// Ties the details to the kind.
@@ -174,6 +201,24 @@ impl Item {
             notes: item.notes.clone(),
             mount: mount.map(Mount::of),
             inside: item.inside.iter().map(|i| Self::of(i, mounts)).collect(),
+            packed: item.packed.clone(),
+            files: item.files.iter().map(BootFile::of).collect(),
+        }
+    }
+}
+
+impl BootFile {
+    fn of(file: &whole::BootFile) -> Self {
+        // What a boot loader reads is not mounted.
+        let items = file.items.iter().map(|i| Item::of(i, &Mounts::default()));
+        Self {
+            path: file.path.clone(),
+            role: file.role.name(),
+            count: file.count,
+            bytes: file.bytes,
+            used: file.is_used,
+            cmdline: file.cmdline.as_ref().map(|(text, _)| text.clone()),
+            items: items.collect(),
         }
     }
 }

@@ -53,7 +53,7 @@ struct MapRow {
     /// that begins there.
     offset: Option<u64>,
     /// Kind of content.
-    #[schemars(extend("enum" = ["unmapped", "file", "directory", "symlink", "superblock", "boot_block", "group_descriptors", "reserved_group_descriptors", "bitmap", "inode_table", "extent_tree", "indirect_block", "xattr", "journal", "resize_inode", "bad_blocks", "quota", "orphan_file", "mmp", "partition_table", "fragment", "fragment_table", "directory_table", "export_table", "id_table", "compressor_options"]))]
+    #[schemars(extend("enum" = ["unmapped", "file", "directory", "symlink", "superblock", "boot_block", "group_descriptors", "reserved_group_descriptors", "bitmap", "inode_table", "extent_tree", "indirect_block", "xattr", "journal", "resize_inode", "bad_blocks", "quota", "orphan_file", "mmp", "partition_table", "fragment", "fragment_table", "directory_table", "export_table", "id_table", "compressor_options", "allocation_table"]))]
     kind: &'static str,
     /// Path as hexadecimal digits. Present only if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]

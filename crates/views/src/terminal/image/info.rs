@@ -12,7 +12,7 @@ use bootimage::kernel::{Inner, Payload};
 use bootimage::uimage::Uimage;
 use inspect::contents::Contents;
 use inspect::mounting::Mounts;
-use inspect::whole::{self, Item};
+use inspect::whole::{self, BootFile, Item, Role};
 use rawimage::Foreign;
 
 /// The width of what a value is called.
@@ -26,7 +26,7 @@ pub fn info(files: &[Contents], style: &Style) -> String {
     let mut screen = Screen::new(style);
     for file in files {
         let about = match file.items.as_slice() {
-            [one] => format!("{}, {}", title(&one.kind), size(file.bytes)),
+            [one] => format!("{}, {}", name(one), size(file.bytes)),
             several => format!("{} things, {}", several.len(), size(file.bytes)),
         };
         screen.heading(&file.name, &about);
@@ -39,6 +39,12 @@ pub fn info(files: &[Contents], style: &Style) -> String {
         }
     }
     screen.finish()
+}
+
+/// What it is, in words, and what is packed in it.
+fn name(item: &Item) -> String {
+    let packed = item.packed.as_ref().map(|what| format!(", of {what}"));
+    format!("{}{}", title(&item.kind), packed.unwrap_or_default())
 }
 
 /// What it is, in words.
@@ -67,6 +73,8 @@ fn title(kind: &whole::Kind) -> String {
         Kind::Packed(p) => format!("{} data", p.compression),
         Kind::Environment(_) => "U-Boot environment".into(),
         Kind::Barebox(_) => "Barebox environment".into(),
+        Kind::Android(a) if a.is_vendor => "Android vendor boot image".into(),
+        Kind::Android(_) => "Android boot image".into(),
         Kind::Foreign(f) => f.name().into(),
         _ => "something else".into(),
     }
@@ -106,7 +114,7 @@ fn item(screen: &mut Screen, item: &Item, depth: usize, titled: bool, mounts: &M
         let line = format!(
             "{}  {}  {}",
             " ".repeat(indent),
-            screen.paint(GOOD, &title(&item.kind)),
+            screen.paint(GOOD, &name(item)),
             screen.paint(DIM, &place(item.offset, item.size))
         );
         screen.line(&line);
@@ -132,12 +140,54 @@ fn item(screen: &mut Screen, item: &Item, depth: usize, titled: bool, mounts: &M
         );
         rows.row("configuration", &text);
     }
+    files(&mut rows, &item.files);
     let indent = rows.indent;
     for note in &item.notes {
         screen.wrapped(&" ".repeat(indent + 2), indent + 2, WARN, &sentence(note));
     }
     for inner in &item.inside {
         self::item(screen, inner, depth + 1, true, mounts);
+    }
+}
+
+/// The files of a boot partition, a row each.
+fn files(rows: &mut Rows<'_>, files: &[BootFile]) {
+    for file in files {
+        let label = match file.role {
+            Role::DeviceTree => "device trees",
+            Role::Overlay => "overlays",
+            Role::CommandLine => "command line",
+            role => role.name(),
+        };
+        let mut parts = match file.count {
+            1 => vec![format!("{}, {}", clean(&file.path), size(file.bytes))],
+            count => vec![format!("{count} files, {}", size(file.bytes))],
+        };
+        if !file.is_used {
+            parts.push("not selected by the boot settings".to_owned());
+        }
+        for item in &file.items {
+            parts.push(title(&item.kind));
+            let kind = item.kind.boot();
+            let inner = item
+                .inside
+                .iter()
+                .find_map(|i| i.kind.boot().and_then(Kind::payload));
+            if let Some(payload) = kind.and_then(Kind::payload).or(inner) {
+                let to = payload.unpacked.map(|n| format!(", {} unpacked", size(n)));
+                parts.push(format!("{}{}", payload.compression, to.unwrap_or_default()));
+            }
+            if let Some(Kind::Initramfs(archive)) = kind
+                && let Some(last) = archive.segments.last()
+            {
+                let unpacked = size(last.unpacked);
+                parts.push(format!("{}, {unpacked} unpacked", last.compression.name()));
+            }
+            parts.extend(kind.and_then(banner).map(clean));
+        }
+        rows.row(label, &parts.join("; "));
+        let cmdline = file.cmdline.as_ref().map(|(text, _)| clean(text));
+        rows.row("", &cmdline.unwrap_or_default());
     }
 }
 
@@ -274,6 +324,10 @@ fn boot(rows: &mut Rows<'_>, kind: &Kind) {
                 rows.row("file", &clean(&format!("{name}, {length} bytes")));
             }
         }
+        Kind::Android(a) => {
+            rows.some("header", a.version.map(|v| format!("version {v}")));
+            rows.row("command line", &clean(&a.cmdline));
+        }
         Kind::Foreign(Foreign::Ubi) => {
             rows.row("more", "`firstlight flash ubi` looks at its volumes");
         }
@@ -294,10 +348,12 @@ fn filesystem(rows: &mut Rows<'_>, f: &disk::Facts) {
             size(f.block_size.into())
         ),
     );
-    let free = f
-        .free_inodes
-        .map_or_else(String::new, |n| format!(", {} free", thousands(n)));
-    rows.row("inodes", &format!("{}{free}", thousands(f.inodes)));
+    if f.inodes > 0 {
+        let free = f
+            .free_inodes
+            .map_or_else(String::new, |n| format!(", {} free", thousands(n)));
+        rows.row("inodes", &format!("{}{free}", thousands(f.inodes)));
+    }
     rows.row("label", &clean(&f.label));
     rows.some("uuid", f.uuid.as_deref());
     rows.row("features", &f.features.join(", "));
