@@ -27,7 +27,7 @@ const PYTHON: [&str; 6] = [
 
 /// Runs the stage. With `all`, ten plants, ten nulls and three pairs of each kind of system are
 /// booted instead of one each of the first kind. With a filter, only bisections that have one of
-/// its words in their names.
+/// its words in their names; `outputs` and `ci` are the other parts.
 ///
 /// # Errors
 /// The program cannot be built or started.
@@ -39,11 +39,14 @@ pub fn test(all: bool, filter: &[String]) -> Result<Summary> {
         filter: filter.to_vec(),
     };
     fs::create_dir_all(&stage.folder)?;
-    if filter.is_empty() || filter.iter().any(|f| f == "outputs") {
+    let is_asked = |part: &str| filter.is_empty() || filter.iter().any(|f| f == part);
+    if is_asked("outputs") || is_asked("ci") {
         install(&stage);
+    }
+    if is_asked("outputs") {
         stage.outputs()?;
     }
-    if filter.is_empty() {
+    if is_asked("ci") {
         stage.files_for_ci();
         stage.action()?;
         stage.gitlab()?;

@@ -132,6 +132,7 @@ fn entries(values: &[Nanos], item: impl Fn(usize) -> Option<i64>) -> Vec<History
         HistoryEntry {
             label: format!("c{i}"),
             environment: vec![("kernel", if i < 60 { "6.1" } else { "6.12" }.into())],
+            marks: vec![if i < 60 { "release 1" } else { "release 2" }.into()],
             times,
         }
     };
@@ -154,6 +155,8 @@ fn a_change_names_its_items_and_what_else_changed_and_can_be_accepted() {
     assert_eq!(change.items[0].name, "slow.service");
     assert_eq!(change.items.len(), 1);
     assert_eq!(change.environment, ["kernel: 6.1 -> 6.12"]);
+    let releases = [(0, "release 1".to_owned()), (60, "release 2".to_owned())];
+    assert_eq!(asked.marks, releases);
     // The item has a change point of its own.
     assert!(
         asked

@@ -185,12 +185,26 @@ fn a_store_is_filled_checked_accepted_and_shown() {
         "history", "annotate", "--json", &store, "--entry", "c10", "--accept", "wanted",
     ];
     valid(&document(&words, 0), "history.annotate");
+    // A remark withdraws nothing. Later ones count, and a second is the unit.
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let words = [
+        "history",
+        "annotate",
+        &store,
+        "--entry",
+        "c10",
+        "--text",
+        "see <b>5</b>",
+    ];
+    said(&words, 0);
     let fine = document(&check, 0);
     assert_eq!(fine["change_points"][0]["accepted"], "wanted");
+    let mark = serde_json::json!([{"index": 10, "commit": "c10", "text": "see <b>5</b>"}]);
+    assert_eq!(fine["marks"], mark);
     let page = scratch.path("trend.html");
     said(&["history", "show", &store, "-o", &page], 0);
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("accepted: wanted") && page.contains("c10"));
+    assert!(page.contains("accepted: wanted") && page.contains("c10: see &lt;b&gt;5"));
     assert!(!page.contains("http") && !page.contains("<script"));
     valid(
         &document(&["history", "show", "--json", &store], 0),

@@ -91,6 +91,9 @@ pub struct Annotation {
     pub item: Option<String>,
     /// Whether the change there is accepted.
     pub accepted: bool,
+    /// Whether it is only a remark: it neither accepts the change nor withdraws that.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub remark: bool,
     /// The remark.
     pub text: String,
     /// When it was written: of several remarks the last one counts.

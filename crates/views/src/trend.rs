@@ -29,6 +29,7 @@ details svg{height:6rem}
 table{border-collapse:collapse;width:100%}
 th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
 th:first-child,td:first-child,.text{text-align:left;white-space:normal;overflow-wrap:break-word;min-width:7rem}
+td:first-child,li{overflow-wrap:anywhere}
 details{border-bottom:1px solid var(--line);padding:.4rem 0}
 summary{cursor:pointer;overflow-wrap:anywhere}
 code{overflow-wrap:anywhere}
@@ -51,6 +52,7 @@ pub fn page(h: &History, input: &str, notes: &[String]) -> String {
         figure(&mut text, h, series);
     }
     changes(&mut text, h);
+    marks(&mut text, h);
     groups(&mut text, h);
     for d in &h.drifts {
         let _ = writeln!(
@@ -107,9 +109,15 @@ pub fn page(h: &History, input: &str, notes: &[String]) -> String {
 
 fn verdict(text: &mut String, h: &History) {
     let said = match &h.verdict {
-        HistoryVerdict::Fine => "<span class=\"good\">Fine.</span> The last change point is no \
-                                 regression, or there is none."
-            .to_owned(),
+        HistoryVerdict::Fine => {
+            let is_loss = |c: &&HistoryChange| c.is_judged && c.change > Nanos::ZERO;
+            let why = match h.changes.iter().rfind(is_loss) {
+                None => "No change point is a regression.",
+                Some(c) if c.accepted.is_some() => "The last regression was accepted.",
+                Some(_) => "The last change point is no regression, or one that is allowed.",
+            };
+            format!("<span class=\"good\">Fine.</span> {why}")
+        }
         HistoryVerdict::CannotTell(why) => format!("Cannot tell: {}.", escaped(why)),
         HistoryVerdict::Regressed(at) => h.changes.get(*at).map_or(String::new(), |c| {
             format!(
@@ -183,6 +191,16 @@ fn figure(text: &mut String, h: &History, series: &Series) {
              vector-effect=\"non-scaling-stroke\"><title>{}: {}</title></path>",
             escaped(&c.label),
             signed(c.change)
+        );
+    }
+    for (entry, mark) in &h.marks {
+        let _ = writeln!(
+            text,
+            "<path d=\"M{:.1} 0V{HEIGHT}\" stroke=\"var(--dim)\" stroke-dasharray=\"4\" \
+             vector-effect=\"non-scaling-stroke\"><title>{}: {}</title></path>",
+            x(*entry),
+            label(h, *entry),
+            escaped(mark)
         );
     }
     if series.points.len() <= NAMED {
@@ -275,6 +293,18 @@ fn changes(text: &mut String, h: &History) {
         items(text, &c.items, ["before", "after"]);
         text.push_str("</details>\n");
     }
+}
+
+/// Releases and remarks, which are dashed lines in the pictures.
+fn marks(text: &mut String, h: &History) {
+    if h.marks.is_empty() {
+        return;
+    }
+    text.push_str("<h2>Releases and remarks</h2>\n<ul>\n");
+    for (entry, mark) in h.marks.iter().rev() {
+        let _ = writeln!(text, "<li>{}: {}</li>", label(h, *entry), escaped(mark));
+    }
+    text.push_str("</ul>\n");
 }
 
 fn groups(text: &mut String, h: &History) {

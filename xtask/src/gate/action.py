@@ -120,6 +120,21 @@ class Repository:
         return verdict
 
 
+def cached(project: Repository, store: Path, commits: int) -> str:
+    """The verdict of the last of some slow commits with a cache, which a red job does not save."""
+    verdict = ""
+    for _ in range(commits):
+        saved = store.with_suffix(".saved")
+        shutil.copytree(store, saved)
+        verdict = project.push(store, 1, 3600)
+        if verdict == REGRESSED:
+            shutil.rmtree(store)
+            saved.rename(store)
+        else:
+            shutil.rmtree(saved)
+    return verdict
+
+
 def main() -> int:
     wrong = 0
 
@@ -139,6 +154,11 @@ def main() -> int:
         one, other = base / "one.history", base / "other.history"
         for branch in (one, other):
             shutil.copytree(store, branch)
+        cache = base / "cache.history"
+        shutil.copytree(store, cache)
+        check(f"{name}: a cache, the third slow commit", cached(project, cache, 3), REGRESSED)
+        check(f"{name}: a cache, the fourth slow commit", cached(project, cache, 1), REGRESSED)
+        project.git("reset", "-q", "--hard", "HEAD~4")
         check(f"{name}: a planted regression", project.push(store, 4, 3600), REGRESSED)
         project.git("reset", "-q", "--hard", "HEAD~4")
         check(f"{name}: after a force-push", project.push(store, 4, 3600), REGRESSED)

@@ -51,6 +51,8 @@ pub struct HistoryEntry {
     pub label: String,
     /// Fields of its environment, and their values.
     pub environment: Vec<(&'static str, String)>,
+    /// Its release, if it is called by its commit, and remarks on it.
+    pub marks: Vec<String>,
     /// Its times.
     pub times: EntryTimes,
 }
@@ -86,6 +88,8 @@ pub struct History {
     pub clock: Option<ClockKind>,
     /// The labels of the entries, in order.
     pub labels: Vec<String>,
+    /// Entries with which a release begins, and remarks on entries.
+    pub marks: Vec<(usize, String)>,
     /// The verdict.
     pub verdict: HistoryVerdict,
     /// Changes of all times, in order of entries; those of judged times first where
@@ -268,6 +272,7 @@ pub fn history(
     History {
         clock,
         labels: entries.iter().map(|e| e.label.clone()).collect(),
+        marks: marks(entries),
         verdict,
         regressions,
         drifts: judged.iter().flat_map(drifts).collect(),
@@ -277,6 +282,18 @@ pub fn history(
         series: judged.into_iter().chain(phases).chain(kept).collect(),
         items: (total, looked_at),
     }
+}
+
+/// The marks of entries that the entry before does not have.
+fn marks(entries: &[HistoryEntry]) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (at, entry) in entries.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|b| entries.get(b));
+        let is_new = |mark: &&String| before.is_none_or(|b| !b.marks.contains(*mark));
+        let new = entry.marks.iter().filter(is_new);
+        found.extend(new.map(|mark| (at, mark.clone())));
+    }
+    found
 }
 
 /// Which series are judged.

@@ -30,6 +30,9 @@ const DATES: [&str; 7] = [
     "committed",
 ];
 
+/// Columns that name the release of a row, the best first.
+const RELEASES: [&str; 3] = ["release", "version", "tag"];
+
 /// Columns that are of the environment, and what these are called.
 const ENVIRONMENT: [(&str, &str); 4] = [
     ("kernel", "kernel"),
@@ -76,8 +79,10 @@ fn of_table(path: &Path, say: &Say) -> Result<Read> {
         .filter_map(|(column, field)| Some((*field, place(column)?)))
         .collect();
     let date = DATES.iter().find_map(|d| place(d));
+    let release = RELEASES.iter().find_map(|r| place(r));
+    let release = release.filter(|at| label != Some(*at));
     let mut used: Vec<usize> = fields.iter().map(|f| f.1).collect();
-    used.extend(label.into_iter().chain(date));
+    used.extend(label.into_iter().chain(date).chain(release));
     let used: Vec<&str> = used
         .iter()
         .filter_map(|at| read.others.get(*at).map(String::as_str))
@@ -87,9 +92,11 @@ fn of_table(path: &Path, say: &Say) -> Result<Read> {
     let entry = |(number, row): (usize, &::history::Row)| {
         let label = label.map(|at| text(row, at)).filter(|l| !l.is_empty());
         let environment = fields.iter().map(|(field, at)| (*field, text(row, *at)));
+        let release = release.map(|at| text(row, at)).filter(|r| !r.is_empty());
         HistoryEntry {
             label: label.unwrap_or_else(|| format!("row {}", number + 1)),
             environment: environment.filter(|(_, v)| !v.is_empty()).collect(),
+            marks: release.as_deref().map(marked).into_iter().collect(),
             times: of_row(&read, row),
         }
     };
@@ -222,13 +229,22 @@ fn of_store(input: &Path, machine: Option<&str>) -> Result<Read> {
         notes.push(format!("left out: {entries} {why}"));
     }
     let mut accepted: BTreeMap<(String, Option<String>), (bool, String)> = BTreeMap::new();
+    let mut entries: Vec<HistoryEntry> = used.into_iter().map(of_entry).collect();
     for note in store.annotations {
+        if note.remark {
+            let text = match &note.item {
+                Some(item) => format!("{item}: {}", note.text),
+                None => note.text,
+            };
+            let meant = entries.iter_mut().filter(|e| e.label == note.label);
+            meant.for_each(|e| e.marks.push(text.clone()));
+            continue;
+        }
         // In the order in which they were written: the last one counts.
         accepted.insert((note.label, note.item), (note.accepted, note.text));
     }
     let accepted = accepted.into_iter().filter(|(_, (is, _))| *is);
     let clock = newest.clock.as_deref();
-    let entries: Vec<HistoryEntry> = used.into_iter().map(of_entry).collect();
     notes.extend(apart(&entries));
     Ok(Read {
         entries,
@@ -249,6 +265,10 @@ fn named(name: &str) -> &str {
     }
 }
 
+fn marked(release: &str) -> String {
+    format!("release {release}")
+}
+
 fn of_entry(entry: &Entry) -> HistoryEntry {
     let environment = &entry.environment;
     let fields = [
@@ -256,8 +276,10 @@ fn of_entry(entry: &Entry) -> HistoryEntry {
         ("machine", &environment.machine),
         ("config", &environment.config),
     ];
+    let release = entry.commit.as_ref().and(entry.release.as_deref());
     HistoryEntry {
         label: entry.label(),
+        marks: release.map(marked).into_iter().collect(),
         environment: fields
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.clone()?)))

@@ -3,12 +3,16 @@
 use crate::error::{Error, On, Result, refuse};
 use ::history::{Annotation, Content, ENTRIES, Entry, HEAD, HEAD_FILE, NOTES};
 use record::counted;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The largest file of a store that is read, in bytes: 100,000 items have less.
 const MAX_BYTES: u64 = 64 << 20;
+
+/// The shortest part of a commit that names it, as in git.
+const SHORTEST: usize = 4;
 
 /// How many damaged files are named.
 const NAMED: usize = 5;
@@ -24,6 +28,30 @@ pub struct Store {
     pub annotations: Vec<Annotation>,
     /// What is wrong with its files, one sentence each.
     pub notes: Vec<String>,
+}
+
+impl Store {
+    /// The label of the entry that is called `name`, or of the only commit that begins so.
+    ///
+    /// # Errors
+    /// There is no such entry, or several commits begin so.
+    pub fn label(&self, name: &str) -> Result<String> {
+        let labels: BTreeSet<String> = self.entries.iter().map(Entry::label).collect();
+        if labels.contains(name) {
+            return Ok(name.to_owned());
+        }
+        let commits = self.entries.iter().filter_map(|e| e.commit.as_deref());
+        let begin_so = commits.filter(|c| name.len() >= SHORTEST && c.starts_with(name));
+        let begin_so: BTreeSet<&str> = begin_so.collect();
+        match (begin_so.first(), begin_so.len()) {
+            (Some(only), 1) => Ok((*only).to_owned()),
+            (Some(_), several) => refuse!("{several} commits begin with {name}; give more of it"),
+            (None, _) => refuse!(
+                "no entry is called {name}; give its commit, release or date, as `firstlight history \
+                 show --json` lists it"
+            ),
+        }
+    }
 }
 
 /// Whether there is a store at `path`.
@@ -178,4 +206,30 @@ pub(crate) fn of_file(path: &Path) -> Result<Content> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let content = ::history::read(&name, &bytes);
     content.map_err(|e| Error::Unusable(format!("{shown}: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::{Entry, Store};
+
+    #[test]
+    fn an_entry_is_named_by_the_beginning_of_its_commit() {
+        let entry = |commit: &str| {
+            let mut entry = Entry::new();
+            entry.commit = Some(commit.into());
+            entry
+        };
+        let commits = ["4f1c2d9aa", "4f1c2d9aa", "4f1c77003", "1.1", "1.10"];
+        let store = Store {
+            entries: commits.map(entry).into(),
+            ..Store::default()
+        };
+        assert_eq!(store.label("4f1c2d").unwrap(), "4f1c2d9aa");
+        assert_eq!(store.label("1.1").unwrap(), "1.1");
+        let said = |name: &str| store.label(name).unwrap_err().to_string();
+        assert!(said("4f1c").starts_with("2 commits begin with 4f1c"));
+        assert!(said("4f1").starts_with("no entry is called 4f1;"));
+        assert!(said("4f1c2e").starts_with("no entry is called 4f1c2e;"));
+    }
 }

@@ -41,8 +41,21 @@ pub struct History {
     pub items: usize,
     /// Number of items searched for change points.
     pub items_searched: usize,
+    /// Entries with which a release begins, and remarks on entries, oldest first.
+    pub marks: Vec<HistoryMark>,
     /// Problems of the input, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// A release that begins, or a remark.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct HistoryMark {
+    /// Index of the entry, from 0.
+    pub index: usize,
+    /// Commit, release, date or row of that entry.
+    pub commit: String,
+    /// `release NAME`, or the remark.
+    pub text: String,
 }
 
 impl Document for History {
@@ -167,6 +180,11 @@ pub fn history(h: &analysis::History, notes: &[String]) -> History {
         scatter_ns: r.scatter.get(),
         visible_ns: r.visible.map(Nanos::get),
     };
+    let mark = |(index, text): &(usize, String)| HistoryMark {
+        index: *index,
+        commit: h.labels.get(*index).cloned().unwrap_or_default(),
+        text: text.clone(),
+    };
     History {
         schema: History::SCHEMA,
         verdict,
@@ -180,6 +198,7 @@ pub fn history(h: &analysis::History, notes: &[String]) -> History {
         groups: h.groups.iter().map(groups).collect(),
         items: h.items.0,
         items_searched: h.items.1,
+        marks: h.marks.iter().map(mark).collect(),
         notes: notes.to_vec(),
     }
 }

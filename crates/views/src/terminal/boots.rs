@@ -185,12 +185,21 @@ fn gate_compared(screen: &mut Screen, g: &Gate, c: &GateCompared) {
             screen.wrapped("", INDENT, WARN, text);
         }
     }
+    let is_sample = matches!(c.time.change.map(|c| c.judged), Some(Judged::Sample(_)));
     let text = match c.resolution {
         Some(Nanos::ZERO) => "resolution: these boots show any slowdown".to_owned(),
+        Some(least) if is_sample => format!(
+            "resolution: these boots show a slowdown of {least} or more, and four times as many \
+             show about half of that"
+        ),
         Some(least) => format!("resolution: these boots show a slowdown of {least} or more"),
         None => "resolution: unknown with so few boots".to_owned(),
     };
     screen.wrapped("", INDENT, DIM, &text);
+    if g.verdict != GateVerdict::Passed {
+        let text = "look at it: firstlight boots BASE... --against NEW...";
+        screen.wrapped("", INDENT, DIM, text);
+    }
 }
 
 fn gate_budgets(screen: &mut Screen, budgets: &[Budgeted]) {

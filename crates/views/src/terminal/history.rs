@@ -13,6 +13,9 @@ const INDENT: usize = 8;
 /// The most change points that are listed: the newest.
 const CHANGES: usize = 12;
 
+/// The most releases and remarks that are listed: the newest.
+const MARKS: usize = 5;
+
 /// How many judged times have a line of their own.
 const JUDGED: usize = 5;
 
@@ -33,6 +36,7 @@ pub fn history(h: &History, input: &str, notes: &[String], style: &Style) -> Str
         next(&mut screen, h, input);
     }
     changes(&mut screen, h);
+    marks(&mut screen, h);
     for g in &h.groups {
         screen.heading("Two groups of boots", &g.item);
         let text = format!(
@@ -249,6 +253,26 @@ fn items(screen: &mut Screen, items: &[Differing], heads: [&str; 2]) {
             cell(d.before),
             cell(d.after),
             cell(signed(d.delta())),
+        ]);
+    }
+    table.print(screen);
+}
+
+fn marks(screen: &mut Screen, h: &History) {
+    let total = h.marks.len();
+    if total == 0 {
+        return;
+    }
+    let about = match total > MARKS {
+        true => format!("the newest {MARKS} of {total}"),
+        false => String::new(),
+    };
+    screen.heading("Releases and remarks", &about);
+    let mut table = Table::new([Column::name("entry").at_least(8), Column::text("")]);
+    for (at, text) in h.marks.iter().skip(total.saturating_sub(MARKS)) {
+        table.row([
+            cell(h.labels.get(*at).map_or("", String::as_str)),
+            cell(text),
         ]);
     }
     table.print(screen);

@@ -8,7 +8,7 @@ use crate::input::names;
 use crate::out::Out;
 use crate::{beside, outputs};
 use analysis::{HistoryQuestion, HistoryVerdict};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use args::{History, HistoryAnnotate, HistoryCheck, HistoryShow, HistoryVerb, Judged};
 use history::{Annotation, NOTES};
 use std::io::Write;
@@ -78,14 +78,8 @@ fn annotate(args: &HistoryAnnotate, out: &mut Out) -> Result<()> {
         );
     }
     let store = input::history::store::read(&args.store)?;
-    let is_there = store.entries.iter().any(|e| e.label() == args.entry);
-    if !is_there {
-        bail!(
-            "{}: no entry is called {}; `firstlight history show` lists them",
-            args.store.display(),
-            args.entry
-        );
-    }
+    let entry = store.label(&args.entry);
+    let entry = entry.with_context(|| args.store.display().to_string())?;
     let texts = [&args.accept, &args.reject, &args.text];
     let text = texts
         .into_iter()
@@ -93,12 +87,13 @@ fn annotate(args: &HistoryAnnotate, out: &mut Out) -> Result<()> {
         .next()
         .cloned()
         .unwrap_or_default();
-    let mut note = Annotation::new(args.entry.clone(), text, add::now());
+    let mut note = Annotation::new(entry.clone(), text, add::now());
     note.accepted = args.accept.is_some();
+    note.remark = args.text.is_some();
     note.item.clone_from(&args.of);
     let (file, _) = store::add(&args.store, NOTES, &history::text_of(&note))?;
     match out.json {
         true => out.text(&views::json::text(&views::json::HistoryAnnotate::of(file))),
-        false => out.text(&format!("annotated {}\n", args.entry)),
+        false => out.text(&format!("annotated {entry}\n")),
     }
 }
