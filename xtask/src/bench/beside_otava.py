@@ -12,7 +12,7 @@ import time
 
 from otava.analysis import compute_change_points
 
-KINDS = ["normal", "upwards", "outliers", "two-groups", "slow-drift", "half-drift", "drift", "memory"]
+KINDS = ["normal", "upwards", "outliers", "two-groups", "slow-drift", "half-drift", "drift", "memory", "together"]
 # Otava's defaults.
 WINDOW, MAX_P = 50, 0.001
 
