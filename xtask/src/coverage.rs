@@ -199,7 +199,7 @@ mod tests {
                     SF:/a/crates/sources/src/kft/b.rs\nDA:1,1\nend_of_record\n\
                     SF:/a/crates/cli/src/main.rs\nDA:1,0\nend_of_record\n";
         let source = |file: &str| match file.ends_with("a.rs") {
-            true => "fn a()\n{}\n#[cfg(test)]\nmod tests {}\n".to_owned(),
+            true => "fn a()\n{}\n#[cfg(test)]\nmod tests {\n}\n".to_owned(),
             false => "fn b() {}\n".to_owned(),
         };
         let all = by_parser(lcov, source);
