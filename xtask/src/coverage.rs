@@ -12,9 +12,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The rooms that read what others wrote.
-const ROOMS: [&str; 8] = [
+const ROOMS: [&str; 7] = [
     "bootimage",
-    "capture",
     "disk",
     "flash",
     "history",
