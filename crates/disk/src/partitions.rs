@@ -240,3 +240,123 @@ pub(super) fn mbr(disk: &Part<'_>) -> io::Result<Option<Partitions>> {
     }
     Ok(Some(found))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+    use super::{Partitions, Table, gpt, mbr};
+    use rawimage::Part;
+
+    const SECTORS: usize = 128;
+
+    /// Puts an entry into a GPT: type, first and last sector, name.
+    fn entry(bytes: &mut [u8], at: usize, first: u64, last: u64, name: &str) {
+        // EFI system partition, as its bytes are stored.
+        let kind = [
+            0x28, 0x73, 0x2a, 0xc1, 0x1f, 0xf8, 0xd2, 0x11, 0xba, 0x4b, 0, 0xa0, 0xc9, 0x3e, 0xc9,
+            0x3b,
+        ];
+        bytes[at..at + 16].copy_from_slice(&kind);
+        bytes[at + 32..at + 40].copy_from_slice(&first.to_le_bytes());
+        bytes[at + 40..at + 48].copy_from_slice(&last.to_le_bytes());
+        for (i, unit) in name.encode_utf16().enumerate() {
+            bytes[at + 56 + 2 * i..at + 58 + 2 * i].copy_from_slice(&unit.to_le_bytes());
+        }
+    }
+
+    /// Puts a header with its checksums at byte `at`; its four entries are at sector `table`.
+    fn header(disk: &mut [u8], at: usize, table: usize, sector: usize) {
+        let entries = crc32fast::hash(&disk[table * sector..table * sector + 512]);
+        let head = &mut disk[at..at + 92];
+        head[..8].copy_from_slice(b"EFI PART");
+        head[12..16].copy_from_slice(&92_u32.to_le_bytes());
+        head[16..20].fill(0);
+        head[72..80].copy_from_slice(&(table as u64).to_le_bytes());
+        head[80..84].copy_from_slice(&4_u32.to_le_bytes());
+        head[84..88].copy_from_slice(&128_u32.to_le_bytes());
+        head[88..92].copy_from_slice(&entries.to_le_bytes());
+        let crc = crc32fast::hash(head);
+        disk[at + 16..at + 20].copy_from_slice(&crc.to_le_bytes());
+    }
+
+    /// A disk with two partitions, one of which ends before it starts, and a backup.
+    fn disk(sector: usize) -> Vec<u8> {
+        let mut disk = vec![0; SECTORS * sector];
+        for table in [2, SECTORS - 2] {
+            entry(&mut disk, table * sector, 40, 79, "boot");
+            entry(&mut disk, table * sector + 256, 90, 80, "turned");
+        }
+        header(&mut disk, sector, 2, sector);
+        header(&mut disk, (SECTORS - 1) * sector, SECTORS - 2, sector);
+        disk
+    }
+
+    fn found(
+        disk: &[u8],
+        by: impl Fn(&Part<'_>) -> std::io::Result<Option<Partitions>>,
+    ) -> Option<Partitions> {
+        by(&Part::whole(&disk).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_gpt_is_read_by_its_checksums_or_from_its_backup() {
+        for sector in [512, 4096] {
+            let sound = disk(sector);
+            let table = found(&sound, gpt).unwrap();
+            assert_eq!(table.table, Table::Gpt);
+            let only = &table.partitions[..];
+            assert_eq!(only.len(), 1);
+            assert_eq!((only[0].number, only[0].name.as_str()), (1, "boot"));
+            let place = (only[0].start, only[0].len);
+            assert_eq!(place, (40 * sector as u64, 40 * sector as u64));
+            assert_eq!(only[0].kind, "c12a7328-f81f-11d2-ba4b-00a0c93ec93b");
+            assert_eq!(table.notes, ["partition 3 ends before it starts"]);
+            let mut damaged = sound.clone();
+            damaged[sector + 30] ^= 1;
+            let backup = found(&damaged, gpt).unwrap();
+            assert_eq!(backup.partitions, table.partitions);
+            assert!(backup.notes[1].contains("its backup was used"));
+            let mut other = sound.clone();
+            other[2 * sector + 56] ^= 1;
+            let other = found(&other, gpt).unwrap();
+            assert!(other.notes[0].contains("checksum"), "{:?}", other.notes);
+            let last = (SECTORS - 1) * sector;
+            damaged[last] = 0;
+            assert_eq!(found(&damaged, gpt), None);
+        }
+    }
+
+    /// An entry of an MBR: which, its type, first sector, sectors.
+    fn put(disk: &mut [u8], sector: usize, at: usize, kind: u8, first: u32, count: u32) {
+        let entry = &mut disk[sector * 512 + 446 + 16 * at..][..16];
+        entry[4] = kind;
+        entry[8..12].copy_from_slice(&first.to_le_bytes());
+        entry[12..16].copy_from_slice(&count.to_le_bytes());
+        disk[sector * 512 + 510..sector * 512 + 512].copy_from_slice(&[0x55, 0xaa]);
+    }
+
+    #[test]
+    fn logical_partitions_are_followed_from_table_to_table() {
+        let mut disk = vec![0; SECTORS * 512];
+        put(&mut disk, 0, 0, 0x0c, 8, 8);
+        put(&mut disk, 0, 1, 0x05, 32, 64);
+        put(&mut disk, 32, 0, 0x83, 2, 6);
+        put(&mut disk, 32, 1, 0x05, 16, 16);
+        put(&mut disk, 48, 0, 0x82, 2, 6);
+        let table = found(&disk, mbr).unwrap();
+        let all = table.partitions.iter();
+        let all: Vec<_> = all
+            .map(|p| (p.number, p.start / 512, p.kind.as_str()))
+            .collect();
+        assert_eq!(all, [(1, 8, "0c"), (5, 34, "83"), (6, 50, "82")]);
+        // A chain that comes back to itself ends.
+        put(&mut disk, 48, 1, 0x05, 16, 16);
+        let endless = found(&disk, mbr).unwrap();
+        assert_eq!(endless.partitions.len(), 1 + 124);
+        // A boot sector has code where the table would be.
+        disk[446] = 0x31;
+        assert_eq!(found(&disk, mbr), None);
+        assert_eq!(found(&vec![0; 4096], mbr), None);
+    }
+}
