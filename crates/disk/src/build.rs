@@ -192,24 +192,9 @@ mod tests {
     fn each_owner_of_shared_blocks_is_known() {
         let map = |sharing| {
             let facts = Facts {
-                filesystem: "ext4",
-                bytes: 1 << 20,
-                block_size: 4096,
                 blocks: 256,
-                free_blocks: None,
                 inodes: 3,
-                free_inodes: None,
-                label: String::new(),
-                uuid: None,
-                features: Vec::new(),
-                compression: None,
-                state: State::Clean,
-                made: 0,
-                mounted: None,
-                written: None,
-                mounts: None,
-                mounted_on: String::new(),
-                lifetime_written: None,
+                ..Facts::bare("ext4", 1 << 20, 4096, State::Clean)
             };
             let mut builder = Builder::new(4096, 2, 1000);
             builder.add(10, 8, Kind::File, 12, 0);

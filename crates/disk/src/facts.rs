@@ -84,6 +84,43 @@ pub struct Facts {
     pub lifetime_written: Option<u64>,
 }
 
+impl Facts {
+    /// A filesystem of that size, of which nothing else is known or said.
+    pub(super) const fn bare(
+        filesystem: &'static str,
+        bytes: u64,
+        block_size: u32,
+        state: State,
+    ) -> Self {
+        Self {
+            filesystem,
+            bytes,
+            block_size,
+            blocks: 0,
+            free_blocks: None,
+            inodes: 0,
+            free_inodes: None,
+            label: String::new(),
+            uuid: None,
+            features: Vec::new(),
+            compression: None,
+            state,
+            made: 0,
+            mounted: None,
+            written: None,
+            mounts: None,
+            mounted_on: String::new(),
+            lifetime_written: None,
+        }
+    }
+
+    /// Whether it is a FAT, of which no root is made: it knows no owners and no links.
+    #[must_use]
+    pub fn is_fat(&self) -> bool {
+        self.filesystem.starts_with("FAT")
+    }
+}
+
 /// Sixteen bytes in the usual form; `None` if all are zero.
 pub(super) fn uuid(bytes: &[u8]) -> Option<String> {
     if bytes.len() != 16 || bytes.iter().all(|b| *b == 0) {

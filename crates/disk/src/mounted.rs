@@ -25,24 +25,8 @@ impl Mounted {
     #[must_use]
     pub fn new(filesystem: &'static str, bytes: u64, block_size: u32, root: u64) -> Self {
         let facts = Facts {
-            filesystem,
-            bytes,
-            block_size,
             blocks: bytes.checked_div(u64::from(block_size)).unwrap_or(0),
-            free_blocks: None,
-            inodes: 0,
-            free_inodes: None,
-            label: String::new(),
-            uuid: None,
-            features: Vec::new(),
-            compression: None,
-            state: State::NotClean,
-            made: 0,
-            mounted: None,
-            written: None,
-            mounts: None,
-            mounted_on: String::new(),
-            lifetime_written: None,
+            ..Facts::bare(filesystem, bytes, block_size, State::NotClean)
         };
         let mut large = HashMap::new();
         let root = short(&mut large, root);

@@ -343,11 +343,7 @@ fn filesystem_facts<'a>(place: &'a Place, disk: &'a Disk) -> impl Iterator<Item 
             },
             // What cannot be mapped has nothing to say, nor what is no root.
             what: ImageKind::Filesystem(filesystem_fact(
-                volume
-                    .map
-                    .as_ref()
-                    .ok()
-                    .filter(|m| !m.facts.filesystem.starts_with("FAT"))?,
+                volume.map.as_ref().ok().filter(|m| !m.facts.is_fat())?,
             )),
         })
     })

@@ -84,8 +84,10 @@ fn packed(part: &Part<'_>, compression: Compression) -> Option<String> {
 /// The files of a FAT that say how a system boots: boot loaders read no other filesystem as
 /// often.
 fn boot_files(part: &Part<'_>, facts: &::disk::Facts) -> Vec<BootFile> {
-    let is_fat = facts.filesystem.starts_with("FAT");
-    let map = is_fat.then(|| ::disk::fat::map(part).ok()).flatten();
+    let map = facts
+        .is_fat()
+        .then(|| ::disk::fat::map(part).ok())
+        .flatten();
     map.map_or_else(Vec::new, |map| boot_partition::files(part, &map))
 }
 

@@ -96,24 +96,13 @@ impl Superblock {
             ));
         }
         let facts = Facts {
-            filesystem: "erofs",
-            bytes: blocks << bits,
-            block_size: 1 << bits,
             blocks,
-            free_blocks: None,
             inodes: n64(16),
-            free_inodes: None,
             label: text(slice(64, 16)),
             uuid: uuid(slice(48, 16)),
             features: used.map(|(_, _, name)| (*name).to_owned()).collect(),
-            compression: None,
-            state: State::ReadOnly,
             made: n64(24),
-            mounted: None,
-            written: None,
-            mounts: None,
-            mounted_on: String::new(),
-            lifetime_written: None,
+            ..Facts::bare("erofs", blocks << bits, 1 << bits, State::ReadOnly)
         };
         Ok(Self {
             block_bits: bits,

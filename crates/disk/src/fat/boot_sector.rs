@@ -158,34 +158,24 @@ impl BootSector {
 
     /// What is known of the filesystem; `free` clusters are free.
     pub fn facts(&self, free: Option<u64>) -> Facts {
+        let filesystem = match self.width {
+            Width::Bits12 => "FAT12",
+            Width::Bits16 => "FAT16",
+            Width::Bits32 => "FAT32",
+        };
+        let state = match self.is_dirty {
+            true => State::NotClean,
+            false => State::Clean,
+        };
+        // At most 128 sectors of 4 KiB.
+        let cluster = u32::try_from(self.cluster_bytes).unwrap_or(u32::MAX);
         Facts {
-            filesystem: match self.width {
-                Width::Bits12 => "FAT12",
-                Width::Bits16 => "FAT16",
-                Width::Bits32 => "FAT32",
-            },
-            bytes: self.total_bytes,
-            // At most 128 sectors of 4 KiB.
-            block_size: u32::try_from(self.cluster_bytes).unwrap_or(u32::MAX),
             blocks: u64::from(self.clusters),
             free_blocks: free,
-            inodes: 0,
-            free_inodes: None,
             label: self.label.clone(),
             uuid: (self.serial != 0)
                 .then(|| format!("{:04X}-{:04X}", self.serial >> 16, self.serial & 0xffff)),
-            features: Vec::new(),
-            compression: None,
-            state: match self.is_dirty {
-                true => State::NotClean,
-                false => State::Clean,
-            },
-            made: 0,
-            mounted: None,
-            written: None,
-            mounts: None,
-            mounted_on: String::new(),
-            lifetime_written: None,
+            ..Facts::bare(filesystem, self.total_bytes, cluster, state)
         }
     }
 

@@ -29,14 +29,17 @@ const LONGEST_DIRECTORY: u64 = 2 << 20;
 /// # Errors
 /// It is damaged in its boot sector; and whatever reading says.
 pub(super) fn facts(volume: &Part<'_>) -> Result<super::Facts, Error> {
-    let sector = BootSector::read(volume)?;
-    let mut table = Table::new(volume, &sector);
+    described(volume, &BootSector::read(volume)?)
+}
+
+fn described(volume: &Part<'_>, sector: &BootSector) -> Result<super::Facts, Error> {
+    let mut table = Table::new(volume, sector);
     let free = match sector.width {
         Width::Bits32 => sector.stated_free(volume)?,
         Width::Bits12 | Width::Bits16 => Some(table.free()?),
     };
     let mut facts = sector.facts(free);
-    let root = root_places(&sector, &mut table)?;
+    let root = root_places(sector, &mut table)?;
     if let Some(label) = directory::list(volume, &root.places)?.label {
         facts.label = label;
     }
@@ -50,7 +53,7 @@ pub(super) fn facts(volume: &Part<'_>) -> Result<super::Facts, Error> {
 /// It is damaged in its boot sector; and whatever reading says.
 pub fn map(volume: &Part<'_>) -> Result<Map, Error> {
     let sector = BootSector::read(volume)?;
-    let facts = facts(volume)?;
+    let facts = described(volume, &sector)?;
     let mut table = Table::new(volume, &sector);
     // Each cluster is somebody's once, and what lies before them is four pieces.
     let most = u64::from(sector.clusters).saturating_add(3);

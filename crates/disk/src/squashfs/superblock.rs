@@ -111,24 +111,12 @@ impl Superblock {
         let length = n64(40);
         let made = u64::from(n32(8));
         let facts = Facts {
-            filesystem: "squashfs",
-            bytes: length,
-            block_size,
             blocks: length.div_ceil(u64::from(block_size)),
-            free_blocks: None,
             inodes: u64::from(n32(4)),
-            free_inodes: None,
-            label: String::new(),
-            uuid: None,
             features: used.map(|(_, name)| (*name).to_owned()).collect(),
             compression: Some(name.to_owned()),
-            state: State::ReadOnly,
             made,
-            mounted: None,
-            written: None,
-            mounts: None,
-            mounted_on: String::new(),
-            lifetime_written: None,
+            ..Facts::bare("squashfs", length, block_size, State::ReadOnly)
         };
         Ok(Self {
             inodes: n32(4),

@@ -27,6 +27,9 @@ const MENUS: [&str; 2] = ["/extlinux/extlinux.conf", "/boot/extlinux/extlinux.co
 /// Where a kernel is looked for by its content.
 const FOLDERS: [&str; 2] = ["", "/boot"];
 
+/// How the names of device trees end.
+const TREES: [(&str, Role); 2] = [(".dtb", Role::DeviceTree), (".dtbo", Role::Overlay)];
+
 /// A volume, and its files by their paths in small letters: FAT makes no difference.
 struct Volume<'a> {
     part: Part<'a>,
@@ -218,8 +221,7 @@ impl Volume<'_> {
 
     /// Device trees, and overlays of them, summed up.
     fn trees(&self) -> Vec<BootFile> {
-        let ends = [(".dtb", Role::DeviceTree), (".dtbo", Role::Overlay)];
-        let sums = ends.into_iter().filter_map(|(end, role)| {
+        let sums = TREES.into_iter().filter_map(|(end, role)| {
             let all = || self.files.keys().filter(move |path| path.ends_with(end));
             let mut first = self.file(all().next()?, role)?;
             let sizes = all().filter_map(|path| Some(self.file(path, role)?.bytes));
@@ -232,7 +234,7 @@ impl Volume<'_> {
 }
 
 fn is_tree(path: &str) -> bool {
-    path.ends_with(".dtb") || path.ends_with(".dtbo")
+    TREES.iter().any(|(end, _)| path.ends_with(end))
 }
 
 /// A path from the root on.

@@ -96,7 +96,7 @@ fn is_root(path: &Path, begun: bool) -> Result<bool, OpenError> {
     // What is no filesystem is a file like others.
     let found = Part::whole(&file).ok().and_then(|p| facts(&p).ok());
     // A FAT is no root.
-    let found = found.flatten().filter(|f| !f.filesystem.starts_with("FAT"));
+    let found = found.flatten().filter(|f| !f.is_fat());
     let Some(facts) = found else {
         return Ok(false);
     };
