@@ -14,6 +14,9 @@ use std::path::Path;
 /// How many rows there are: none may be dropped.
 const ROWS: usize = 148;
 
+/// What a figure can rest on.
+const BASES: [&str; 3] = ["measured", "modeled", "computed"];
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Coverage {
@@ -33,6 +36,8 @@ struct Row {
     experiment: Option<String>,
     published: Option<String>,
     measured: Option<String>,
+    /// What the figure in `measured` rests on: words of [`BASES`], with commas.
+    basis: Option<String>,
     state: State,
     reason: Option<String>,
 }
@@ -80,6 +85,16 @@ fn rows_are_complete_and_honest() {
             row.state != State::Works || row.verb.is_some(),
             "row {number}"
         );
+        // Whoever reads a figure sees what it rests on.
+        let basis = row.basis.as_deref().unwrap_or_default();
+        let figure = row.measured.as_deref().unwrap_or_default();
+        let has_figure = figure.contains(|c: char| c.is_ascii_digit());
+        assert!(
+            !basis.is_empty() || row.experiment.is_none() || !has_figure,
+            "row {number}: what do its figures rest on?"
+        );
+        let known = |word: &str| word.is_empty() || BASES.contains(&word);
+        assert!(basis.split(", ").all(known), "row {number}: {basis}");
         let texts = [&row.verb, &row.treatment, &row.experiment, &row.published];
         let texts = texts.into_iter().chain([&row.measured, &row.reason]);
         for text in texts.flatten() {
@@ -234,6 +249,8 @@ fn page(all: &Coverage) -> String {
          know what Firstlight does with it. A row *works* if you can measure the technique on your\n\
          own input, apply it as a treatment where there is something to change, and repeat its\n\
          proof in the lab. Every other row says what is missing.\n\n\
+         *Basis* is what a figure rests on: *measured* on the clock of the lab's machine,\n\
+         *modeled* where a formula added a part, or *computed* from other figures.\n\n\
          This page is generated from `experiments/coverage.toml`.\n\n",
     );
     let mut counts: BTreeMap<State, usize> = BTreeMap::new();
@@ -249,8 +266,8 @@ fn page(all: &Coverage) -> String {
         write!(
             text,
             "\n## {title}\n\n\
-             | # | Technique | State | Verb | Treatment | Experiment | Published | Here |\n\
-             |---:|---|---|---|---|---|---|---|\n"
+             | # | Technique | State | Verb | Treatment | Experiment | Published | Here | Basis |\n\
+             |---:|---|---|---|---|---|---|---|---|\n"
         )
         .unwrap();
         let code = |of: &Option<String>| of.as_ref().map_or(String::new(), |t| format!("`{t}`"));
@@ -266,13 +283,14 @@ fn page(all: &Coverage) -> String {
             };
             writeln!(
                 text,
-                "| {} | {} | {state} | {} | {} | {experiment} | {} | {} |",
+                "| {} | {} | {state} | {} | {} | {experiment} | {} | {} | {} |",
                 row.number,
                 row.technique,
                 code(&row.verb),
                 code(&row.treatment),
                 plain(&row.published),
-                plain(&row.measured)
+                plain(&row.measured),
+                plain(&row.basis)
             )
             .unwrap();
         }
