@@ -282,7 +282,36 @@ fn a_change_stays_while_the_next_level_begins() {
             }
             let places = found(&values);
             assert_eq!(places, [before], "{old} and {count} boots of {extra} ms");
+            // Nor do they change how large it was.
+            let (with, without) = (answer(&values), answer(&values[..old]));
+            assert_eq!(with.changes[0].change, without.changes[0].change);
+            assert_eq!(with.changes[0].interval, without.changes[0].interval);
         }
+    }
+}
+
+/// The thirty versions of `experiments/gate/versions`, as they were booted, each judged when it was
+/// the newest: steps at 1.07 and 1.25, a gain at 1.13, and six steps of a drift from 1.19.
+#[test]
+fn thirty_booted_versions_are_judged_as_they_come() {
+    let series = include_str!("../../../experiments/gate/versions/series.csv");
+    let values: Vec<Nanos> = series
+        .lines()
+        .skip(1)
+        .map(|l| Nanos(l.split_once(',').unwrap().1.parse().unwrap()))
+        .collect();
+    assert_eq!(values.len(), 30);
+    for newest in 1..=30 {
+        let places = found(&values[..newest]);
+        let has = |version: usize| places.contains(&(version - 1));
+        // A step is told with the sixth boot after six, and stays; a gain with the fifth.
+        assert_eq!(has(7), newest >= 12, "1.07 by 1.{newest}: {places:?}");
+        assert_eq!(has(13), newest >= 17, "1.13 by 1.{newest}: {places:?}");
+        // The last step is told from its fifth boot on, and by then at its own version.
+        assert_eq!(has(25), newest >= 29, "1.25 by 1.{newest}: {places:?}");
+        // Of the drift no more is told than a step at its first version.
+        let planted = places.iter().all(|p| [6, 12, 18, 24].contains(p));
+        assert!(planted, "by 1.{newest}: {places:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::finish::{self, Seen};
 use crate::job::{CONFIG, Job, command_line};
-use crate::state::{FOLDER, State};
+use crate::state::{FOLDER, LIGHT, State};
 use crate::trial::{self, Memory};
 use crate::{kmsg, own, prefetch, serve, units, watcher};
 use firstlight_agent::clocks::Stamp;
@@ -64,9 +64,6 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
     let device = device(root, &config, &mut state)?;
     state.pass(ROOT_START);
     fs::copy(firstlight_agent::config::PATH, CONFIG)?;
-    if let Some(unit) = units::awaited(&config.first_light) {
-        units::leave(unit, false)?;
-    }
     let ahead = prefetch::asked(&command_line());
     if let Some(device) = &device {
         fs::create_dir_all(ROOT)?;
@@ -78,11 +75,25 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
             )
         })?;
     }
-    state.userspace_begins(Stamp::now());
+    // Only systemd calls the agent. Of another init the watcher waits for first light, and init
+    // itself is there already.
+    let here = config.first_light == FirstLight::Init && !has_systemd(device.is_some());
+    if here && !state.watcher {
+        state.watcher = true;
+        watcher::start(&state, config.board.counter_at > 0)?;
+    }
+    if let Some(unit) = units::awaited(&config.first_light).filter(|_| !here) {
+        units::leave(unit, false)?;
+    }
+    let begun = Stamp::now();
+    state.userspace_begins(begun);
     state.keep()?;
     kmsg::say("mark userspace-start")?;
     if config.first_light == FirstLight::Init {
         kmsg::say("mark first-light")?;
+    }
+    if here {
+        fs::write(LIGHT, begun.to_words())?;
     }
     if device.is_some() {
         become_root()?;
@@ -119,6 +130,13 @@ fn device(
             Ok(Some(device))
         }
     }
+}
+
+/// Whether the root has systemd, mounted or in the initramfs itself.
+fn has_systemd(is_mounted: bool) -> bool {
+    let root = Path::new(if is_mounted { ROOT } else { "/" });
+    let places = ["lib/systemd/systemd", "usr/lib/systemd/systemd"];
+    places.iter().any(|place| root.join(place).exists())
 }
 
 fn mount_kernel_filesystems() -> Result<(), Box<dyn Error>> {
@@ -187,14 +205,19 @@ fn mount_root(device: &Path, root: &Root, read_ahead_kb: u32) -> Result<(), Box<
 /// Makes the mounted root `/`. What the initramfs holds stays in memory: to
 /// delete it would cost time that the real machine does not spend.
 fn become_root() -> Result<(), Box<dyn Error>> {
-    for place in ["/dev", "/proc", "/sys", "/run"] {
+    const PLACES: [&str; 4] = ["/dev", "/proc", "/sys", "/run"];
+    // Before /dev moves: without it nobody would hear why this fails.
+    for place in PLACES {
         let to = format!("{ROOT}{place}");
-        mount_move(place, &*to).map_err(|e| {
-            format!(
-                "cannot move {place} into the root: {e}; check that the root has \
-                the folder {to}"
-            )
-        })?;
+        if !Path::new(&to).is_dir() {
+            fs::create_dir(&to).map_err(|e| {
+                format!("the root has no folder {place}, and it cannot be made: {e}; add it")
+            })?;
+        }
+    }
+    for place in PLACES {
+        mount_move(place, &*format!("{ROOT}{place}"))
+            .map_err(|e| format!("cannot move {place} into the root: {e}"))?;
     }
     std::env::set_current_dir(ROOT)?;
     mount_move(".", "/").map_err(|e| format!("cannot switch to the root: {e}"))?;

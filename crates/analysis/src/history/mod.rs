@@ -403,13 +403,18 @@ fn changes_of(
     });
     let levels: Vec<Level> = levels.collect();
     let changes = found.iter().zip(bounds.windows(3)).filter_map(|(f, w)| {
-        let (before, after) = (values.get(w[0]..w[1])?, values.get(w[1]..w[2])?);
+        // What may begin the next level says nothing of this one.
+        let end = match w[2] == values.len() {
+            true => w[2] - points::left_out(values.get(w[1]..)?),
+            false => w[2],
+        };
+        let (before, after) = (values.get(w[0]..w[1])?, values.get(w[1]..end)?);
         let shift = shift::shift(before, after)?;
         let index = entry(f.at);
         let range = (entry(f.range.0), entry(f.range.1));
         let boots = |from: usize, to: usize| -> BTreeSet<usize> { (from..to).map(entry).collect() };
         let items = items
-            .map(|all| compared::differing(all, series, &boots(w[0], w[1]), &boots(w[1], w[2])));
+            .map(|all| compared::differing(all, series, &boots(w[0], w[1]), &boots(w[1], end)));
         let last = entry(f.at.saturating_sub(1));
         Some(HistoryChange {
             index,

@@ -177,6 +177,17 @@ impl Searched<'_> {
     }
 }
 
+/// How many of the last values of a level are left out of it: they may begin the next one.
+pub(super) fn left_out(level: &[Nanos]) -> usize {
+    match Tail::of(level) {
+        Tail {
+            count,
+            is_far: true,
+        } => count,
+        _ => 0,
+    }
+}
+
 fn moved(split: Split, by: usize) -> Split {
     Split {
         at: split.at + by,
