@@ -117,7 +117,8 @@ pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls
 pub use gaps::{Gap, gaps};
 pub use history::{
     Accepted, Differing, Drift, EntryTimes, FEWEST, Groups, History, HistoryChange, HistoryEntry,
-    HistoryQuestion, HistoryResolution, HistoryVerdict, Level, Series, history,
+    HistoryQuestion, HistoryResolution, HistoryVerdict, Level, RECENT as HISTORY_RECENT, Series,
+    history,
 };
 pub use io::{
     Depth, Io, IoDevice, IoFailure, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency,

@@ -3,6 +3,7 @@
 use crate::args::Reading;
 use analysis::BootTimes;
 use anyhow::Result;
+use history::Part;
 use record::{Record, Recorder};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -44,8 +45,8 @@ pub fn shown(paths: &[PathBuf]) -> String {
 }
 
 /// [`::input::history::read`].
-pub fn history(path: &Path, machine: Option<&str>) -> Result<::input::history::Read> {
-    Ok(::input::history::read(path, machine, &say)?)
+pub fn history(path: &Path, machine: Option<&str>, part: Part) -> Result<::input::history::Read> {
+    Ok(::input::history::read(path, machine, part, &say)?)
 }
 
 /// [`::input::of_one_boot`].

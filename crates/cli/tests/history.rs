@@ -589,7 +589,7 @@ fn an_entry_with_100_000_items_is_read() {
     let first = files(&Path::new(&store).join("entries")).remove(0);
     let name = first.file_name().unwrap().to_str().unwrap();
     let history::Content::Entry(mut entry) =
-        history::read(name, &std::fs::read(&first).unwrap()).unwrap()
+        history::read(name, &std::fs::read(&first).unwrap(), history::Part::Whole).unwrap()
     else {
         panic!("an entry")
     };

@@ -1,8 +1,10 @@
 //! The files of a store.
 
 use crate::at::At;
-use serde::{Deserialize, Serialize};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
+use std::fmt;
 
 /// The file that makes a folder a store, and what is in it: the same in every store.
 pub const HEAD_FILE: &str = "firstlight-history.json";
@@ -19,9 +21,15 @@ const VERSION: u64 = 1;
 /// How many hexadecimal digits of the hash are in a name.
 const DIGITS: usize = 32;
 
+/// The words of times that are not of an item.
+const OF_BOOT: [&str; 4] = ["total", "phase", "column", "work"];
+
 /// A boot of a history.
+pub type Entry = EntryOf<Vec<Time>>;
+
+/// The same, with its times in another form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct EntryOf<T> {
     /// The version of the format; the key names the kind.
     #[serde(rename = "firstlight_history")]
     version: u64,
@@ -48,7 +56,7 @@ pub struct Entry {
     pub first_light: Option<FirstLight>,
     /// All other times: phases, milestones, items.
     #[serde(default)]
-    pub times: Vec<Time>,
+    pub times: T,
 }
 
 /// What a boot ran on, and with what.
@@ -100,7 +108,7 @@ pub struct Annotation {
     pub written: At,
 }
 
-impl Entry {
+impl<T: Default> EntryOf<T> {
     /// One in the version that is written today, with nothing in it.
     #[must_use]
     pub fn new() -> Self {
@@ -115,6 +123,107 @@ impl Entry {
     pub fn label(&self) -> String {
         let named = self.commit.clone().or_else(|| self.release.clone());
         named.unwrap_or_else(|| self.at.map_or_else(String::new, |at| at.to_string()))
+    }
+}
+
+/// The times of an entry without those of milestones and items, which are nearly all.
+#[derive(Default)]
+struct OfBoot(Vec<Time>);
+
+impl<'de> Deserialize<'de> for OfBoot {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_seq(Times).map(Self)
+    }
+}
+
+struct Times;
+
+impl<'de> Visitor<'de> for Times {
+    type Value = Vec<Time>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("times")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Vec<Time>, A::Error> {
+        let mut kept = Vec::new();
+        while let Some(Kept(time)) = all.next_element()? {
+            kept.extend(time);
+        }
+        Ok(kept)
+    }
+}
+
+/// A time, if it is of a boot.
+struct Kept(Option<Time>);
+
+impl<'de> Deserialize<'de> for Kept {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_tuple(3, OneTime).map(Self)
+    }
+}
+
+struct OneTime;
+
+impl<'de> Visitor<'de> for OneTime {
+    type Value = Option<Time>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("kind, name and nanoseconds")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut time: A) -> Result<Option<Time>, A::Error> {
+        let missing = |at| serde::de::Error::invalid_length(at, &Self);
+        let Word(kind) = time.next_element()?.ok_or_else(|| missing(0))?;
+        let Some(kind) = kind else {
+            time.next_element::<IgnoredAny>()?
+                .ok_or_else(|| missing(1))?;
+            time.next_element::<IgnoredAny>()?
+                .ok_or_else(|| missing(2))?;
+            return Ok(None);
+        };
+        let name = time.next_element()?.ok_or_else(|| missing(1))?;
+        let ns = time.next_element()?.ok_or_else(|| missing(2))?;
+        Ok(Some(Time(kind.to_owned(), name, ns)))
+    }
+}
+
+/// A word of [`OF_BOOT`].
+struct Word(Option<&'static str>);
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(OneWord).map(Self)
+    }
+}
+
+struct OneWord;
+
+impl Visitor<'_> for OneWord {
+    type Value = Option<&'static str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a kind of time")
+    }
+
+    fn visit_str<E>(self, word: &str) -> Result<Self::Value, E> {
+        Ok(OF_BOOT.into_iter().find(|known| *known == word))
+    }
+}
+
+impl From<EntryOf<OfBoot>> for Entry {
+    fn from(entry: EntryOf<OfBoot>) -> Self {
+        Self {
+            version: entry.version,
+            commit: entry.commit,
+            release: entry.release,
+            at: entry.at,
+            environment: entry.environment,
+            clock: entry.clock,
+            zero: entry.zero,
+            first_light: entry.first_light,
+            times: entry.times.0,
+        }
     }
 }
 
@@ -201,17 +310,34 @@ struct Kind {
     firstlight_history_note: Option<u64>,
 }
 
+/// How much of an entry is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// All but the times of milestones and items, which are nearly all of its bytes.
+    OfBoot,
+}
+
+/// The beginning of an entry as it is written today.
+const BEGIN: &[u8] = b"{\"firstlight_history\":1,";
+
 /// What `bytes` hold, from a file called `name`.
 ///
 /// # Errors
 /// If the bytes are truncated, changed, of another kind, or of a later version.
-pub fn read(name: &str, bytes: &[u8]) -> Result<Content, ContentError> {
+pub fn read(name: &str, bytes: &[u8], part: Part) -> Result<Content, ContentError> {
     let is_whole = {
         let wanted = name_of(bytes);
         let wanted = wanted.rsplit('/').next().unwrap_or_default();
         name.rsplit('/').next() == Some(wanted)
     };
-    let kind = match serde_json::from_slice::<Kind>(bytes) {
+    // The hash says that all of it is as it was written, and the beginning what it is.
+    let known = (is_whole && bytes.starts_with(BEGIN)).then_some(Kind {
+        firstlight_history: Some(VERSION),
+        firstlight_history_note: None,
+    });
+    let kind = match known.map_or_else(|| serde_json::from_slice::<Kind>(bytes), Ok) {
         Ok(kind) => kind,
         Err(_) if !is_whole => {
             let ours = bytes.starts_with(b"{\"firstlight_history") || bytes.is_empty();
@@ -243,9 +369,13 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Content, ContentError> {
         },
     };
     match kind.firstlight_history {
-        Some(_) => serde_json::from_slice(bytes)
-            .map(Content::Entry)
-            .map_err(damaged),
+        Some(_) => {
+            let entry = match part {
+                Part::Whole => serde_json::from_slice(bytes),
+                Part::OfBoot => serde_json::from_slice::<EntryOf<OfBoot>>(bytes).map(Entry::from),
+            };
+            entry.map(Box::new).map(Content::Entry).map_err(damaged)
+        }
         None => serde_json::from_slice(bytes)
             .map(Content::Annotation)
             .map_err(damaged),
@@ -255,7 +385,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Content, ContentError> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use super::{Annotation, At, Content, ContentError, Entry, Time, name_of, read, text_of};
+    use super::{Annotation, At, Content, ContentError, Entry, Part, Time, name_of, read, text_of};
     use proptest::prelude::*;
 
     fn entry() -> Entry {
@@ -270,12 +400,12 @@ mod tests {
     fn entries_are_read_as_written_and_their_kind_comes_first() {
         let bytes = text_of(&entry());
         assert!(bytes.starts_with(b"{\"firstlight_history\":1,"));
-        let content = read(&name_of(&bytes), &bytes).unwrap();
+        let content = read(&name_of(&bytes), &bytes, Part::Whole).unwrap();
         assert_eq!(content, Content::Entry(Box::new(entry())));
         let note = Annotation::new("abc".into(), "new display".into(), At::Date(5));
         let bytes = text_of(&note);
         assert!(bytes.starts_with(b"{\"firstlight_history_note\":1,"));
-        let content = read(&name_of(&bytes), &bytes).unwrap();
+        let content = read(&name_of(&bytes), &bytes, Part::Whole).unwrap();
         assert_eq!(content, Content::Annotation(note));
     }
 
@@ -283,21 +413,65 @@ mod tests {
     fn what_is_no_entry_is_told() {
         let bytes = text_of(&entry());
         let name = name_of(&bytes);
-        assert_eq!(read(&name, &bytes[..40]), Err(ContentError::Changed));
-        assert_eq!(read(&name, b""), Err(ContentError::Changed));
-        assert_eq!(read(&name, b"GIF89a"), Err(ContentError::Foreign));
-        assert_eq!(read("x.json", b"{\"a\":1}"), Err(ContentError::Foreign));
+        assert_eq!(
+            read(&name, &bytes[..40], Part::Whole),
+            Err(ContentError::Changed)
+        );
+        assert_eq!(read(&name, b"", Part::Whole), Err(ContentError::Changed));
+        assert_eq!(
+            read(&name, b"GIF89a", Part::Whole),
+            Err(ContentError::Foreign)
+        );
+        assert_eq!(
+            read("x.json", b"{\"a\":1}", Part::Whole),
+            Err(ContentError::Foreign)
+        );
         let newer = b"{\"firstlight_history\":9,\"shape\":[]}\n";
-        assert_eq!(read(&name_of(newer), newer), Err(ContentError::Newer(9)));
+        assert_eq!(
+            read(&name_of(newer), newer, Part::Whole),
+            Err(ContentError::Newer(9))
+        );
         let odd = b"{\"firstlight_history\":1,\"times\":7}\n";
-        let error = read(&name_of(odd), odd).unwrap_err().to_string();
+        let error = read(&name_of(odd), odd, Part::Whole)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("line 1, column 33"), "{error}");
+    }
+
+    #[test]
+    fn the_times_of_a_boot_are_read_without_its_items() {
+        let mut whole = entry();
+        let of_boot = ["phase", "work", "total", "column"].map(|kind| {
+            let name = format!("the \"{kind}\"");
+            Time(kind.into(), name, 5)
+        });
+        whole.times.extend(of_boot.clone());
+        whole.times.push(Time("milestone".into(), "run".into(), 7));
+        whole
+            .times
+            .push(Time("from \"later\"".into(), "x".into(), 7));
+        let bytes = text_of(&whole);
+        let name = name_of(&bytes);
+        let mut wanted = whole.clone();
+        wanted.times = of_boot.into();
+        let content = read(&name, &bytes, Part::OfBoot);
+        assert_eq!(content, Ok(Content::Entry(Box::new(wanted))));
+        let content = read(&name, &bytes, Part::Whole);
+        assert_eq!(content, Ok(Content::Entry(Box::new(whole))));
+        for odd in ["[7]", "[[\"unit\"]]", "[[\"phase\",\"kernel\",\"x\"]]"] {
+            let odd = format!("{{\"firstlight_history\":1,\"times\":{odd}}}\n");
+            let name = name_of(odd.as_bytes());
+            for part in [Part::Whole, Part::OfBoot] {
+                let read = read(&name, odd.as_bytes(), part);
+                assert!(matches!(read, Err(ContentError::Damaged { .. })), "{odd}");
+            }
+        }
     }
 
     proptest! {
         #[test]
         fn no_bytes_are_too_odd(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = read(&name_of(&bytes), &bytes);
+            let _ = read(&name_of(&bytes), &bytes, Part::Whole);
         }
 
         /// Any one byte that is changed is noticed.
@@ -308,7 +482,7 @@ mod tests {
             let at = at % bytes.len();
             let same = bytes[at] == to;
             bytes[at] = to;
-            prop_assert_eq!(read(&name, &bytes).is_ok(), same);
+            prop_assert_eq!(read(&name, &bytes, Part::Whole).is_ok(), same);
         }
     }
 }

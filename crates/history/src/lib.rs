@@ -13,8 +13,8 @@ mod table;
 
 pub use at::{At, AtError};
 pub use entry::{
-    Annotation, Content, ContentError, ENTRIES, Entry, Environment, FirstLight, HEAD, HEAD_FILE,
-    NOTES, Time, name_of, read, text_of,
+    Annotation, Content, ContentError, ENTRIES, Entry, EntryOf, Environment, FirstLight, HEAD,
+    HEAD_FILE, NOTES, Part, Time, name_of, read, text_of,
 };
 pub use order::{Order, ordered, release_order};
 pub use table::{Row, Table, TableError, table};

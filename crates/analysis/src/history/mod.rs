@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 const CHANCE: f64 = 0.01;
 
 /// The newest entries in which changes of phases and items are looked for.
-const RECENT: usize = 1_000;
+pub const RECENT: usize = 1_000;
 
 /// The most items that are looked at: the longest.
 const MOST_ITEMS: usize = 1_000;

@@ -3,12 +3,12 @@
 use super::store;
 use crate::error::Result;
 use crate::{STDIN, Say, say_left_out};
-use ::history::{At, Entry, Table};
-use analysis::{Accepted, BlameKind, EntryTimes, HistoryEntry, TimeKind};
+use ::history::{At, Content, Entry, Part, Table};
+use analysis::{Accepted, BlameKind, EntryTimes, HISTORY_RECENT, HistoryEntry, TimeKind};
 use inspect::table;
 use record::{ClockKind, Nanos, Phase, counted};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Columns that name a row, the best first.
 const LABELS: [&str; 13] = [
@@ -54,15 +54,16 @@ pub struct Read {
 }
 
 /// The entries of a table, or those of a store for one machine: that of the newest entry
-/// without `machine`.
+/// without `machine`. With [`Part::OfBoot`] only the newest entries of a store, in which items are
+/// looked at, have their items.
 ///
 /// # Errors
 /// The input cannot be read.
-pub fn read(input: &Path, machine: Option<&str>, say: &Say) -> Result<Read> {
+pub fn read(input: &Path, machine: Option<&str>, part: Part, say: &Say) -> Result<Read> {
     // A store is a folder, which a file and standard input cannot be.
     match input.is_file() || input == Path::new(STDIN) {
         true => of_table(input, say),
-        false => of_store(input, machine),
+        false => of_store(input, machine, part),
     }
 }
 
@@ -160,8 +161,8 @@ fn of_row(table: &Table, row: &::history::Row) -> EntryTimes {
     times.collect()
 }
 
-fn of_store(input: &Path, machine: Option<&str>) -> Result<Read> {
-    let store = store::read(input)?;
+fn of_store(input: &Path, machine: Option<&str>, part: Part) -> Result<Read> {
+    let store = store::read(input, part)?;
     let mut notes = store.notes;
     let order = ::history::ordered(&store.entries, &store.names);
     for (count, what) in [
@@ -188,14 +189,15 @@ fn of_store(input: &Path, machine: Option<&str>) -> Result<Read> {
     if has(|at| matches!(at, At::Sequence(_))) && has(|at| matches!(at, At::Date(_))) {
         notes.push("some entries have a number and others a date; numbers come first".to_owned());
     }
-    let ordered = order.places.iter().filter_map(|i| store.entries.get(*i));
-    let ordered: Vec<&Entry> = ordered.collect();
+    let places = order.places.iter();
+    let ordered = places.filter_map(|i| Some((store.entries.get(*i)?, store.files.get(*i)?)));
+    let ordered: Vec<(&Entry, &PathBuf)> = ordered.collect();
     // The newest entry of the machine says which clock and which zero are judged.
-    let is_machine = |e: &&&Entry| match machine {
-        Some(machine) => e.environment.machine.as_deref() == Some(machine),
+    let is_machine = |e: &&(&Entry, &PathBuf)| match machine {
+        Some(machine) => e.0.environment.machine.as_deref() == Some(machine),
         None => true,
     };
-    let Some(newest) = ordered.iter().rev().find(is_machine) else {
+    let Some((newest, _)) = ordered.iter().rev().find(is_machine) else {
         if let Some(machine) = machine {
             notes.push(format!("no entry is of the machine {machine}"));
         }
@@ -209,7 +211,7 @@ fn of_store(input: &Path, machine: Option<&str>) -> Result<Read> {
     let is_virtual = |e: &Entry| e.clock.as_deref() == Some("virtual");
     let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
     let mut used = Vec::new();
-    for entry in &ordered {
+    for (entry, file) in &ordered {
         let machine = |e: &Entry| e.environment.machine.clone().unwrap_or_default();
         let why = if machine(entry) != machine(newest) {
             format!("of the machine {}", named(&machine(entry)))
@@ -219,7 +221,7 @@ fn of_store(input: &Path, machine: Option<&str>) -> Result<Read> {
             let zero = entry.zero.as_deref().unwrap_or_default();
             format!("measured from {}", named(zero))
         } else {
-            used.push(*entry);
+            used.push((*entry, (*file).clone()));
             continue;
         };
         *left_out.entry(why).or_default() += 1;
@@ -229,7 +231,18 @@ fn of_store(input: &Path, machine: Option<&str>) -> Result<Read> {
         notes.push(format!("left out: {entries} {why}"));
     }
     let mut accepted: BTreeMap<(String, Option<String>), (bool, String)> = BTreeMap::new();
-    let mut entries: Vec<HistoryEntry> = used.into_iter().map(of_entry).collect();
+    let mut entries: Vec<HistoryEntry> = used.iter().map(|u| of_entry(u.0)).collect();
+    if part == Part::OfBoot {
+        let recent = used.len().saturating_sub(HISTORY_RECENT);
+        let files = used.drain(recent..).map(|u| u.1);
+        let whole = store::of_files(&files.collect::<Vec<_>>(), Part::Whole);
+        for (entry, content) in entries.iter_mut().skip(recent).zip(whole) {
+            // It was read a moment ago.
+            if let Content::Entry(whole) = content? {
+                entry.times = times(&whole);
+            }
+        }
+    }
     for note in store.annotations {
         if note.remark {
             let text = match &note.item {

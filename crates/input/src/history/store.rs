@@ -1,7 +1,7 @@
 //! The files of a store.
 
 use crate::error::{Error, On, Result, refuse};
-use ::history::{Annotation, Content, ENTRIES, Entry, HEAD, HEAD_FILE, NOTES};
+use ::history::{Annotation, Content, ENTRIES, Entry, HEAD, HEAD_FILE, NOTES, Part};
 use record::counted;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -24,6 +24,8 @@ pub struct Store {
     pub entries: Vec<Entry>,
     /// The name of the file of each.
     pub names: Vec<String>,
+    /// That file.
+    pub files: Vec<PathBuf>,
     /// Its annotations.
     pub annotations: Vec<Annotation>,
     /// What is wrong with its files, one sentence each.
@@ -86,11 +88,11 @@ pub fn is_one(path: &Path) -> Result<bool> {
     }
 }
 
-/// All that is in the store at `path`.
+/// What is in the store at `path`; of its entries only `part`.
 ///
 /// # Errors
 /// There is no store, or its folders cannot be read. Damaged files are notes.
-pub fn read(path: &Path) -> Result<Store> {
+pub fn read(path: &Path, part: Part) -> Result<Store> {
     if !path.exists() {
         refuse!("{}: no such file or folder", path.display());
     }
@@ -106,22 +108,9 @@ pub fn read(path: &Path) -> Result<Store> {
         listed(&path.join(folder), 1, &mut files, &mut strangers)?;
     }
     files.sort();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let part = files.len().div_ceil(threads).max(1);
-    let read: Vec<(PathBuf, Result<Content>)> = std::thread::scope(|scope| {
-        let parts = files.chunks(part).map(|part| {
-            scope.spawn(|| {
-                let all = part.iter().map(|file| (file.clone(), of_file(file)));
-                all.collect::<Vec<_>>()
-            })
-        });
-        let parts: Vec<_> = parts.collect();
-        let joined = parts.into_iter().filter_map(|p| p.join().ok());
-        joined.flatten().collect()
-    });
     let mut store = Store::default();
     let mut damaged = Vec::new();
-    for (file, content) in read {
+    for (file, content) in files.iter().zip(of_files(&files, part)) {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         match content {
             // A copy in another folder is the same boot.
@@ -131,6 +120,7 @@ pub fn read(path: &Path) -> Result<Store> {
             Ok(Content::Entry(entry)) => {
                 store.entries.push(*entry);
                 store.names.push(name.into_owned());
+                store.files.push(file.clone());
             }
             Ok(Content::Annotation(annotation)) => store.annotations.push(annotation),
             Err(e) => damaged.push(crate::sentence(&e)),
@@ -192,8 +182,25 @@ fn listed(
     Ok(())
 }
 
+/// What the files of a store hold.
+pub(super) fn of_files(files: &[PathBuf], part: Part) -> Vec<Result<Content>> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let each = files.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let parts = files.chunks(each).map(|files| {
+            scope.spawn(move || {
+                let all = files.iter().map(|file| of_file(file, part));
+                all.collect::<Vec<_>>()
+            })
+        });
+        let parts: Vec<_> = parts.collect();
+        let joined = parts.into_iter().filter_map(|p| p.join().ok());
+        joined.flatten().collect()
+    })
+}
+
 /// What a file of a store holds.
-pub(crate) fn of_file(path: &Path) -> Result<Content> {
+pub(crate) fn of_file(path: &Path, part: Part) -> Result<Content> {
     let shown = path.display();
     let file = File::open(path).on(|| format!("{shown}: cannot be opened"))?;
     let mut bytes = Vec::new();
@@ -204,7 +211,7 @@ pub(crate) fn of_file(path: &Path) -> Result<Content> {
         refuse!("{shown}: is larger than an entry may be ({MAX_BYTES} bytes)");
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let content = ::history::read(&name, &bytes);
+    let content = ::history::read(&name, &bytes, part);
     content.map_err(|e| Error::Unusable(format!("{shown}: {e}")))
 }
 

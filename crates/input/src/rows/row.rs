@@ -10,7 +10,7 @@ use crate::error::{On, Result, refuse};
 use crate::history::store::of_file;
 use crate::history::times;
 use crate::open::{read_named_within, read_within};
-use ::history::{At, Content};
+use ::history::{At, Content, Part};
 use analysis::{FleetRow, FleetSource, FleetTimes};
 use record::ClockKind;
 use sha2::{Digest, Sha256};
@@ -93,7 +93,7 @@ fn of_entry(store: &Path, path: &Path, source: &mut FleetSource) -> Result<Fleet
     source.source = path.display().to_string();
     source.boot_id = of_files(&[path.to_owned()]);
     source.bytes = std::fs::metadata(path).map_or(0, |m| m.len());
-    let Content::Entry(entry) = of_file(path)? else {
+    let Content::Entry(entry) = of_file(path, Part::Whole)? else {
         refuse!("{}: is no boot but a remark of a history", path.display());
     };
     let name = path.file_name().unwrap_or_default();

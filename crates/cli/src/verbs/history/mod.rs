@@ -10,7 +10,7 @@ use crate::{beside, outputs};
 use analysis::{HistoryQuestion, HistoryVerdict};
 use anyhow::{Context, Result, bail};
 use args::{History, HistoryAnnotate, HistoryCheck, HistoryShow, HistoryVerb, Judged};
-use history::{Annotation, NOTES};
+use history::{Annotation, NOTES, Part};
 use std::io::Write;
 
 pub fn run(args: &History, out: &mut Out) -> Result<()> {
@@ -24,7 +24,11 @@ pub fn run(args: &History, out: &mut Out) -> Result<()> {
 
 /// The answer to what was asked, and what is wrong with the input.
 fn answer(args: &Judged) -> Result<(analysis::History, Vec<String>)> {
-    let read = crate::input::history(&args.input, args.machine.as_deref())?;
+    let part = match args.of {
+        Some(_) => Part::Whole,
+        None => Part::OfBoot,
+    };
+    let read = crate::input::history(&args.input, args.machine.as_deref(), part)?;
     let question = HistoryQuestion {
         of: args.of.as_deref(),
         allow: args.allow,
@@ -77,7 +81,7 @@ fn annotate(args: &HistoryAnnotate, out: &mut Out) -> Result<()> {
             args.store.display()
         );
     }
-    let store = input::history::store::read(&args.store)?;
+    let store = input::history::store::read(&args.store, Part::OfBoot)?;
     let entry = store.label(&args.entry);
     let entry = entry.with_context(|| args.store.display().to_string())?;
     let texts = [&args.accept, &args.reject, &args.text];
