@@ -28,6 +28,8 @@ struct Weight {
     /// How long the stamps of a kernel's log let a console hold it up; `None`: they tell
     /// nothing.
     held: Option<Nanos>,
+    /// How many of the bytes an early console had written before the kernel's clock ran.
+    before_clock: i64,
     /// The first of them.
     first: Option<Evidence>,
 }
@@ -61,12 +63,17 @@ fn weigh(view: &View<'_>, baud: i64, wanted: impl Fn(&Message) -> bool) -> Weigh
         let is_log = source
             .first()
             .is_some_and(|m| view.is_kernel_log(m.origin.source));
-        let stamped = picked.iter().filter_map(|(m, bytes)| Some((m.at?, *bytes)));
+        let early = early_console(view, source);
+        let is_before = |m: &Message| early.is_some_and(|at| m.at == Some(at));
+        let before = picked.iter().filter(|(m, _)| is_before(m));
+        let stamped = picked.iter().filter(|(m, _)| !is_before(m));
+        let stamped = stamped.filter_map(|(m, bytes)| Some((m.at?, *bytes)));
         best = Weight {
             lines,
             bytes,
             window: timed.then_some(end - start),
             held: (timed && is_log).then(|| held_up(stamped, end, baud)),
+            before_clock: before.fold(0, |sum, l| sum.saturating_add(l.1)),
             first: picked.first().map(|(m, _)| {
                 let text: String = view.record.text(m).chars().take(60).collect();
                 view.evidence(text::first_line(lines, text), m.origin)
@@ -75,6 +82,20 @@ fn weigh(view: &View<'_>, baud: i64, wanted: impl Fn(&Message) -> bool) -> Weigh
     }
     best
 }
+
+/// The stamp of all lines before the kernel's clock runs, where an early console is there by
+/// then: it writes each at once, so that they do not wait for a time that has a stamp.
+fn early_console(view: &View<'_>, source: &[Message]) -> Option<Nanos> {
+    let first = source.iter().find_map(|m| m.at)?;
+    let mut stopped = source
+        .iter()
+        .take_while(|m| m.at.is_none_or(|at| at == first));
+    let is_early = |m: &Message| view.record.text(m).contains(EARLY);
+    stopped.any(is_early).then_some(first)
+}
+
+/// What the kernel says of an early console: `bootconsole [early0] enabled`.
+const EARLY: &str = "bootconsole [";
 
 /// When the messages of a source are the kernel's: in a kernel log from its
 /// first one to first light; on a serial line, where everybody writes, only
@@ -146,15 +167,21 @@ pub(super) fn messages(view: &View<'_>) -> Option<Found> {
         .evidence(evidence)
         .treatment("cmdline+=quiet");
     let measurable = !view.is_virtual() && !emulated;
+    // What an early console wrote before the clock ran goes too, but no stamp shows it.
+    let stamped = plain_line_time(bytes - weight.before_clock, baud);
     Some(match measurable {
         // The kernel waits for a UART byte by byte, so all of it goes, but no more than what
         // the stamps leave room for.
         true => match weight.held {
-            Some(held) if held < Nanos(time.0 / SURE_PART) => waited(found, time, Some(held)),
+            Some(held) if held < Nanos(stamped.0 / SURE_PART) => waited(found, stamped, Some(held)),
             Some(held) => {
-                let all = time.min(held);
+                let all = stamped.min(held);
                 let seen = flushed.map_or(all, |f| f.time_of(bytes).min(all));
-                let found = found.saving(Nanos(all.0 / SURE_PART), seen, all);
+                let unseen = time - stamped;
+                let mut found = found.saving(Nanos(all.0 / SURE_PART), seen, all + unseen);
+                if unseen > Nanos::ZERO {
+                    found.more.push_str(&text::before_clock(unseen));
+                }
                 match weight.window {
                     Some(window) => found.within(window),
                     None => found,

@@ -184,7 +184,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Loader,
         title: "The boot loader takes long for one step",
         about: "One step of the boot loader, or one silence between two of its lines, takes long.",
-        model: "the length of the step, which is measured; 80 % of it is expected to be saved if it goes, 90 % of a silence",
+        model: "the length of the step, which is measured; 80 % of it is expected to be saved if it goes, 90 % of a silence, 50 % of a read and 80 % of one below 2 MB/s",
         risk: "depends on the step",
         confidence: Confidence::Medium,
         needs: "a serial log with time stamps, a `bootstage` report, or a console log with `time` results",

@@ -87,6 +87,13 @@ pub(in crate::findings) fn initcalls_why(
     )
 }
 
+pub(in crate::findings) fn before_clock(time: impl Display) -> String {
+    format!(
+        " Of these, {time} are from an early console before the kernel's clock runs: no time in the \
+         log contains them."
+    )
+}
+
 pub(in crate::findings) fn faster(window: impl Display) -> String {
     format!(
         " These lines were written within {window}, which is less: this console is faster than \

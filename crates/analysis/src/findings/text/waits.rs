@@ -53,6 +53,22 @@ pub(in crate::findings) fn read(bytes: &str) -> String {
     format!("reading {bytes} bytes")
 }
 
+/// The bytes of a stage that is a read.
+pub(in crate::findings) fn read_of(stage: &str) -> Option<&str> {
+    stage.strip_prefix("reading ")?.strip_suffix(" bytes")
+}
+
+/// `rate`: in megabytes a second.
+pub(in crate::findings) fn read_why(rate: Option<f64>) -> String {
+    let rate = rate.map_or(String::new(), |mb| format!("It reads {mb:.1} MB/s. "));
+    format!(
+        "{rate}Read less: a packed kernel, an initramfs without what the product does not need, the \
+         exact size instead of a partition. Read faster: look at the clock, the width of the bus \
+         and DMA of the storage in the loader's device tree and configuration, at its caches, and \
+         at the size of its requests."
+    )
+}
+
 pub(in crate::findings) fn quiet(time: impl Display, line: impl Display) -> String {
     format!("The boot loader writes nothing for {time} after `{line}`")
 }

@@ -1,6 +1,7 @@
 //! What firmware and loaders take long for, as their own records and lines show it.
 
 use super::worth;
+use crate::findings::evidence::Evidence;
 use crate::findings::found::Found;
 use crate::findings::loader;
 use crate::findings::subject::subject;
@@ -16,6 +17,18 @@ const OF_STAGE: (i64, i64, i64) = (40, 80, 100);
 
 /// Of a time in which a loader wrote nothing.
 const OF_SILENCE: (i64, i64, i64) = (40, 90, 100);
+
+/// Of a read. Its bytes have to come from somewhere, but they can be fewer or come faster.
+const OF_READ: (i64, i64, i64) = (10, 50, 95);
+
+/// The same of one that is so slow that the storage cannot be the reason.
+const OF_SLOW_READ: (i64, i64, i64) = (40, 80, 95);
+
+/// A tenth of what flash or a card usually gives, in megabytes a second.
+const SLOW_READ: f64 = 2.0;
+
+/// The last lines of loaders: what comes next is the kernel's, which may unpack itself.
+const HANDOVER: [&str; 2] = ["Starting kernel ...", "Uncompressing Linux"];
 
 /// The mark that U-Boot makes at zero.
 const RESET: &str = "reset";
@@ -48,6 +61,10 @@ fn timed(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
     let found = stages.filter_map(|span| {
         let time = span.duration().filter(|t| *t >= least)?;
         let name = view.record.name(span.name);
+        if let Some(bytes) = text::read_of(name) {
+            let evidence = view.evidence(text::span(name, time), span.origin);
+            return Some((time, read(bytes, time, [evidence])));
+        }
         let (what, names) = match name.split_once(" -> ") {
             // What runs before the loader's own first mark is not the loader.
             Some((RESET, _)) => (text::BEFORE_LOADER.to_owned(), vec![RESET]),
@@ -89,8 +106,9 @@ fn silences(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
         let Some(from) = line.message.at.filter(|t| *t < until) else {
             continue;
         };
-        // Other rules tell of these.
-        if !is_serial(&line) || loader::is_told(line.text) {
+        // Other rules tell of these; and behind its last line the loader is no more.
+        let is_last = HANDOVER.iter().any(|text| line.text.contains(text));
+        if !is_serial(&line) || loader::is_told(line.text) || is_last {
             continue;
         }
         let Some(next) = view.after(&line).find(|l| l.message.at.is_some()) else {
@@ -101,6 +119,13 @@ fn silences(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
             continue;
         }
         let quote = view.quote(&line);
+        // The next line may say that it was a read.
+        let is_silence = |time: Nanos| (time - silence).get().abs() <= silence.get() / 5;
+        if let Some((bytes, time)) = read_in(&next).filter(|r| is_silence(r.1)) {
+            let time = time.min(silence);
+            found.push((silence, read(bytes, time, [view.quote(&next)])));
+            continue;
+        }
         let (low, expected, high) = OF_SILENCE;
         let one = Found::new()
             .title(text::quiet(silence, &quote.text))
@@ -128,18 +153,36 @@ fn reads(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
         source.is_some_and(|s| s.format != CONSOLE)
     });
     let found = lines.filter_map(|line| {
-        let ms = i64::try_from(line.number(READ)?).ok()?;
-        let time = Nanos(ms.checked_mul(1_000_000)?);
-        let bytes = line.text.split(READ).next()?.rsplit(' ').next()?;
-        let (low, expected, high) = OF_STAGE;
-        let found = Found::new()
-            .title(text::stage(text::read(bytes), time))
-            .why(text::STAGE_WHY)
-            .evidence([view.quote(&line)])
-            .parts(time, low, expected, high)
-            .within(time)
-            .names(["read"]);
-        (time >= least).then_some((time, found))
+        let (bytes, time) = read_in(&line)?;
+        (time >= least).then(|| (time, read(bytes, time, [view.quote(&line)])))
     });
     found.collect()
+}
+
+/// What a line says of a read: how many bytes, and how long it took.
+fn read_in<'a>(line: &Line<'a>) -> Option<(&'a str, Nanos)> {
+    let ms = i64::try_from(line.number(READ)?).ok()?;
+    let bytes = line.text.split(READ).next()?.rsplit(' ').next()?;
+    Some((bytes, Nanos(ms.checked_mul(1_000_000)?)))
+}
+
+/// A read of `bytes` that took `time`.
+fn read<const N: usize>(bytes: &str, time: Nanos, evidence: [Evidence; N]) -> Found {
+    let rate = bytes.parse::<u64>().ok().and_then(|b| {
+        let us = u64::try_from(time.get() / 1_000)
+            .ok()
+            .filter(|us| *us > 0)?;
+        Some(b as f64 / us as f64)
+    });
+    let (low, expected, high) = match rate.is_some_and(|mb| mb < SLOW_READ) {
+        true => OF_SLOW_READ,
+        false => OF_READ,
+    };
+    Found::new()
+        .title(text::stage(text::read(bytes), time))
+        .why(text::read_why(rate))
+        .evidence(evidence)
+        .parts(time, low, expected, high)
+        .within(time)
+        .names(["read"])
 }
