@@ -21,6 +21,14 @@ STORED = 0x90000000
 ENVIRONMENT_BYTES = 0x40000
 KERNEL_AT = 0x80000
 BANK = 64 << 20
+# The board with an SD card: where its processor looks for SPL, and what card.config says.
+CARD_BYTES = 64 << 20
+CARD_LOADER_AT = 8 << 10
+CARD_TREE_AT, CARD_TREE_BYTES = 0x800 * 512, 0x80 * 512
+CARD_KERNEL_AT, CARD_KERNEL_BYTES = 0x1000 * 512, 0x2A00 * 512
+CARD_KERNEL_LOAD = 0x42000000
+CARD_SERIAL = 0x01C28000
+CARD_APPEND = "earlycon=uart8250,mmio32,%#x console=ttyS0" % CARD_SERIAL
 
 
 def path(name):
@@ -41,6 +49,34 @@ def legacy(kernel, load):
     header = struct.pack(">7I4B32s", *header, 5, 2, 2, 0, b"Linux")
     checked = struct.pack(">I", zlib.crc32(header))
     return header[:4] + checked + header[8:] + kernel
+
+
+def tree_for_card():
+    """Debian's device tree of the board, with what U-Boot would add: SPL adds nothing."""
+    (tree,) = glob.glob(path("linux-armhf/usr/lib/linux-image-*/sun8i-h3-orangepi-pc.dtb"))
+    write("card.dtb", open(tree, "rb").read())
+    for kind, node, name, *values in [
+        ("s", "/chosen", "bootargs", CARD_APPEND),
+        ("s", "/memory@40000000", "device_type", "memory"),
+        ("x", "/memory@40000000", "reg", "40000000", "40000000"),
+    ]:
+        words = ["fdtput", "-p", "-t", kind, path("card.dtb"), node, name]
+        subprocess.run(words + values, check=True)
+    return read("card.dtb")
+
+
+def card(loader, tree, kernel):
+    """An SD card, with everything outside any partition."""
+    data = bytearray(CARD_BYTES)
+    end = 0
+    for at, part in [(CARD_LOADER_AT, loader), (CARD_TREE_AT, tree), (CARD_KERNEL_AT, kernel)]:
+        if at < end or at + len(part) > len(data):
+            raise RuntimeError("a part of the card is too long")
+        data[at : at + len(part)] = part
+        end = at + len(part)
+    if len(tree) > CARD_TREE_BYTES or len(kernel) > CARD_KERNEL_BYTES:
+        raise RuntimeError("U-Boot would not read all: card.config")
+    return bytes(data)
 
 
 def flash(kernel, variables):
@@ -163,11 +199,33 @@ def riscv():
     yield {"name": "riscv-none", "what": what, "shift": RISCV_SHIFT, "qemu": machine + words}
 
 
+def orangepi():
+    machine = "qemu-system-arm -M orangepi-pc -m 1024".split()
+    # It has no fewer processors. Linux starts the others long after its first line.
+    rest = {"shift": ARM_SHIFT, "processors": 4, "plugin": "@count.so,page=%#x" % CARD_SERIAL}
+    (kernel,) = glob.glob(path("linux-armhf/boot/vmlinuz-*"))
+    image = legacy(open(kernel, "rb").read(), CARD_KERNEL_LOAD)
+    tree = tree_for_card()
+    for name, what in [
+        ("card-lean", "SPL, U-Boot by orangepi_pc_defconfig with card-lean.config, Linux"),
+        ("card-falcon", "falcon mode by CONFIG_SPL_OS_BOOT: SPL, Linux"),
+        ("card-falcon-checksum", "the same, and SPL sums the kernel as U-Boot does"),
+    ]:
+        loader = read(name + "/u-boot-sunxi-with-spl.bin")
+        write(name + ".card", card(loader, tree, image))
+        words = ["-drive", "if=sd,format=raw,snapshot=on,file=@%s.card" % name]
+        yield {"name": name, "what": what, "qemu": machine + words, **rest}
+    words = ["-kernel", "@zImage", "-dtb", "@card.dtb", "-append", CARD_APPEND]
+    what = "no loader: QEMU has put the kernel into memory"
+    yield {"name": "card-none", "what": what, "qemu": machine + words, **rest}
+
+
 def files():
     """What the results depend on."""
-    names = ["zImage", "Image", "virt.dtb", "linux.itb"]
+    names = ["zImage", "Image", "virt.dtb", "linux.itb", "card.dtb"]
     names += [os.path.relpath(p, OUT) for p in glob.glob(path("*/u-boot.bin"))]
     names += [os.path.relpath(p, OUT) for p in glob.glob(path("*/spl/u-boot-spl.bin"))]
+    names += [os.path.relpath(p, OUT) for p in glob.glob(path("card-*/u-boot-sunxi-with-spl.bin"))]
     names += [os.path.relpath(p, OUT) for p in glob.glob(path("deb/*.deb"))]
     names += [os.path.relpath(p, OUT) for p in glob.glob(path("deb/*.tar.*z*"))]
     names += ["arm-barebox/barebox.img"]
@@ -184,6 +242,6 @@ def files():
     }
 
 
-cases = list(arm()) + list(riscv())
+cases = list(arm()) + list(riscv()) + list(orangepi())
 write("cases.json", json.dumps(cases, indent=1).encode())
 write("files.json", json.dumps(files(), indent=1).encode())

@@ -4,8 +4,11 @@
 The virtual clock counts instructions (`-icount`), and QEMU records the boot (`rr=record`):
 its log holds how many instructions had been executed when each byte of the console was
 written. So the time of a byte is exact, and neither a clock of the guest nor Firstlight
-is in it. Emulated flash and memory answer at once: a byte read costs the instructions
-of the copy alone.
+is in it. Emulated flash, memory and SD card answer at once: a byte read costs the
+instructions of the copy alone.
+
+QEMU does not record a machine with more than one processor. There the plugin `count.c`
+counts, and the log is the text of the plugin and of `-trace serial_write`.
 
 Usage: measure.py FOLDER [OUT.json]     FOLDER is what `build` has made.
 """
@@ -71,14 +74,37 @@ def counts(log):
     return found
 
 
+def stores(log):
+    """The same by the plugin, for a serial port of the 16550 family, and the bytes."""
+    found, written, divisor, byte = [], bytearray(), False, None
+    for line in open(log):
+        store = re.match(r"serial_write write addr 0x(\w+) val 0x(\w+)", line)
+        if store:
+            register, value = (int(part, 16) for part in store.groups())
+            if register == 3:
+                divisor = bool(value & 0x80)
+            byte = value if register == 0 and not divisor else None
+        elif line.startswith("executed ") and byte is not None:
+            found.append(int(line.split()[1]))
+            written.append(byte)
+            byte = None
+    return found, bytes(written)
+
+
 def boot(case, folder):
     """One boot, until Linux has written its first line: the console, and its counts."""
     console = os.path.join(folder, "console")
     log = os.path.join(folder, "log")
-    words = case["qemu"] + ["-smp", "1", "-nodefaults", "-display", "none", "-monitor", "none"]
+    words = case["qemu"] + ["-smp", str(case.get("processors", 1))]
+    words += ["-nodefaults", "-display", "none", "-monitor", "none"]
     words += ["-no-reboot", "-seed", "1", "-rtc", "base=2026-01-01,clock=vm"]
     words += ["-serial", "file:" + console]
-    words += ["-icount", "shift=%d,sleep=off,rr=record,rrfile=%s" % (case["shift"], log)]
+    clock = "shift=%d,sleep=off" % case["shift"]
+    if "plugin" in case:
+        words += ["-icount", clock, "-plugin", case["plugin"], "-d", "plugin"]
+        words += ["-trace", "serial_write", "-D", log]
+    else:
+        words += ["-icount", clock + ",rr=record,rrfile=" + log]
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     end = time.time() + case.get("limit_s", 400)
     text = b""
@@ -94,7 +120,12 @@ def boot(case, folder):
     found = LINUX.search(text)
     if not found:
         raise RuntimeError("Linux was not reached: %r %s" % (text[-300:], error))
-    times = counts(log)
+    if "plugin" in case:
+        times, written = stores(log)
+        if not written.startswith(text):
+            raise RuntimeError("the console and the stores to its port differ")
+    else:
+        times = counts(log)
     if len(times) < len(text):
         raise RuntimeError("%d bytes on the console, %d in the log" % (len(text), len(times)))
     # What comes after the first line depends on when QEMU was ended.
@@ -143,6 +174,8 @@ def cases(folder):
     """What is booted; `build` has made the files, and `cases.json` says which."""
     for case in json.load(open(os.path.join(folder, "cases.json"))):
         case["qemu"] = [word.replace("@", os.path.join(folder, "")) for word in case["qemu"]]
+        if "plugin" in case:
+            case["plugin"] = case["plugin"].replace("@", os.path.join(folder, ""))
         yield case
 
 
