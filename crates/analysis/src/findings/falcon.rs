@@ -99,8 +99,6 @@ pub(super) fn falcon(view: &View<'_>) -> Option<Found> {
     let wait = view
         .said("to stop autoboot")
         .filter(within)
-        // From 0 nothing is counted down, and the next line is the loader's work.
-        .filter(|l| l.number("autoboot:") != Some(0))
         .find_map(|l| view.silence_after(&l))
         .unwrap_or_default()
         .min(time);
