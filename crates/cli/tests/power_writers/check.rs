@@ -191,7 +191,9 @@ pub fn again(step: &Step, at: &Path, inputs: &Path, after: &Disk) -> Result<(), 
     // What a writer left is swept by the next, if it is old enough to be nobody's.
     for (path, _) in states(at) {
         let path = at.join(path);
-        if is_aside(&path) && path.is_file() {
+        // What was staged for a target has the times of the file that it becomes.
+        let is_staged = step.writer().starts_with("treat");
+        if is_aside(&path) && path.is_file() && !is_staged {
             let then = SystemTime::now() - Duration::from_secs(7200);
             File::open(&path).unwrap().set_modified(then).unwrap();
         }
