@@ -2,11 +2,14 @@
 //! one or the new one, whole.
 
 use crate::error::FileError;
-use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, linkat, openat};
-use std::fs::{File, Permissions};
+use rustix::fs::{
+    AtFlags, CWD, FlockOperation, Mode, OFlags, XattrFlags, flock, fsetxattr, getxattr, linkat,
+    listxattr, openat,
+};
+use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::NamedTempFile;
@@ -57,7 +60,7 @@ pub fn write<T, E: From<BesideError>>(
     // Says to other writers that somebody is at work on it.
     flock(beside.file(), FlockOperation::NonBlockingLockExclusive).ok();
     if let Some(old) = old {
-        beside.file().set_permissions(old).map_err(cannot)?;
+        dress(beside.file(), &path, &old).map_err(cannot)?;
     }
     let done = fill(beside.file())?;
     beside.file().sync_all().map_err(cannot)?;
@@ -67,6 +70,27 @@ pub fn write<T, E: From<BesideError>>(
         .and_then(|folder| folder.sync_all())
         .map_err(cannot)?;
     Ok(done)
+}
+
+/// Gives a new file the rights of the one that it replaces, and its owner and attributes as
+/// far as this user may.
+fn dress(file: &File, path: &Path, old: &Metadata) -> io::Result<()> {
+    // Owner first: a change of it takes rights away.
+    fchown(file, Some(old.uid()), Some(old.gid())).ok();
+    let mut names = vec![0; 65_536];
+    let length = listxattr(path, &mut names).unwrap_or(0);
+    let names = names.get(..length).unwrap_or_default();
+    let mut value = vec![0; 65_536];
+    for name in names.split(|b| *b == 0).filter(|n| !n.is_empty()) {
+        // What a program may do goes with its bytes.
+        if name != b"security.capability"
+            && let Ok(length) = getxattr(path, name, &mut value)
+            && let Some(value) = value.get(..length)
+        {
+            fsetxattr(file, name, value, XattrFlags::empty()).ok();
+        }
+    }
+    file.set_permissions(old.permissions())
 }
 
 /// What a file is called before it has its own name, where it has a name at all.
@@ -165,13 +189,13 @@ fn is_abandoned(path: &Path) -> io::Result<bool> {
     Ok(is_old && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
-/// Where a link leads, and the rights of the file that is there.
-fn target(path: &Path) -> Result<(PathBuf, Option<Permissions>), BesideError> {
+/// Where a link leads, and what the file is that is there.
+fn target(path: &Path) -> Result<(PathBuf, Option<Metadata>), BesideError> {
     match std::fs::metadata(path) {
         Ok(old) if old.is_file() => {
             let real = std::fs::canonicalize(path);
             let real = real.map_err(FileError::of(path, "cannot be found"))?;
-            Ok((real, Some(old.permissions())))
+            Ok((real, Some(old)))
         }
         Ok(old) if old.is_dir() => Err(BesideError::Folder { path: path.into() }),
         Ok(_) => Err(BesideError::Device { path: path.into() }),
@@ -188,6 +212,7 @@ mod tests {
         reason = "a test, which says what it skips"
     )]
     use super::*;
+    use rustix::fs::setxattr;
     use std::io::Write;
     use std::os::unix::fs::symlink;
 
@@ -213,6 +238,25 @@ mod tests {
         assert_eq!(failed.unwrap_err().to_string(), "no more");
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_new_file_has_the_owner_and_attributes_of_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        std::fs::write(&path, "old").unwrap();
+        if setxattr(&path, "user.who", b"me", XattrFlags::empty()).is_err() {
+            println!("skipped: no attributes on {:?}", folder.path());
+            return;
+        }
+        let is_root = std::os::unix::fs::chown(&path, Some(1000), Some(100)).is_ok();
+        write(&path, |file| Ok::<_, TestError>(file.write_all(b"new")?)).unwrap();
+        let mut value = [0; 8];
+        let length = getxattr(&path, "user.who", &mut value).unwrap();
+        assert_eq!(&value[..length], b"me");
+        let about = std::fs::metadata(&path).unwrap();
+        assert!(!is_root || (about.uid(), about.gid()) == (1000, 100));
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
     }
 
     #[test]

@@ -3,11 +3,7 @@
 //! kernel has nothing to say against the filesystem, nor has e2fsck, and every file
 //! is what it was.
 //!
-//! What a machine writes is kept with its flushes, so that one machine has many
-//! moments: the disk at a moment is what was written until then, and the disk's own
-//! cache is lost besides: of what came after the last flush any part is there, down
-//! to single blocks of 4 KiB. Those are whole, as on a disk whose sectors are as long:
-//! ext4 does not survive half a superblock, whoever writes it.
+//! What a machine writes is kept with its flushes, so that one machine has many moments.
 //!
 //! The moments lie behind the last write before the relocation. Something syncs all the
 //! time: else the kernel would commit all moves together, and hardly a moment would have
@@ -23,102 +19,26 @@
     reason = "a test fails by panicking, and says what it skips"
 )]
 
-use rustix::fs::{XattrFlags, getxattr, listxattr, setxattr};
+mod power;
+
+use power::Dice;
+use power::disk::{Mounted, has_tools, run, text, write_sparse};
+use power::log::{at_moment, writes};
+use power::machine::{Cargo, Machine, wait_for};
+use power::state::{State, states};
+use rustix::fs::{XattrFlags, setxattr};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write as _};
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, chown, symlink};
+use std::io::Write as _;
+use std::os::unix::fs::{FileExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const FILES: usize = 400;
 const MOVED: usize = 150;
-const SECTOR: usize = 512;
-/// What a disk writes whole.
-const WHOLE: usize = 4096;
-
 /// So many moments are looked at of one machine.
 const MOMENTS: u32 = 10;
-
-/// Numbers that look random, the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below.max(1)
-    }
-}
-
-fn run(name: &str, args: &[&str]) -> Result<(), String> {
-    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
-    match Command::new(name).args(args).env("PATH", path).output() {
-        Ok(out) if out.status.success() => Ok(()),
-        Ok(out) => Err(format!(
-            "{name} {args:?}: {}{}",
-            String::from_utf8_lossy(&out.stdout),
-            String::from_utf8_lossy(&out.stderr)
-        )),
-        Err(e) => Err(format!("{name}: {e}")),
-    }
-}
-
-/// A mounted image; unmounted when it goes, and then free: whoever made a mount
-/// namespace of its own meanwhile, as another test's machine may, holds the mount for as
-/// long as it lives, and until then the image is in use.
-struct Mounted {
-    at: PathBuf,
-    image: PathBuf,
-}
-
-impl Mounted {
-    fn new(image: &Path, at: &Path, options: &str) -> Result<Self, String> {
-        fs::create_dir_all(at).unwrap();
-        run(
-            "mount",
-            &["-t", "ext4", "-o", options, &text(image), &text(at)],
-        )?;
-        Ok(Self {
-            at: at.to_owned(),
-            image: image.to_owned(),
-        })
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        if let Err(why) = run("umount", &[&text(&self.at)]) {
-            eprintln!("{why}");
-            return;
-        }
-        let begun = Instant::now();
-        while has_loop_device(&self.image) {
-            if begun.elapsed() > Duration::from_secs(120) {
-                eprintln!("{} is still in use", self.image.display());
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-/// Whether a loop device has this image, by what the kernel lists in `/sys/block`.
-fn has_loop_device(image: &Path) -> bool {
-    let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    let mut backing =
-        devices.filter_map(|d| fs::read_to_string(d.path().join("loop/backing_file")).ok());
-    let image = image.canonicalize().unwrap_or_else(|_| image.to_owned());
-    backing.any(|file| Path::new(file.trim_end()) == image)
-}
-
-fn text(path: &Path) -> String {
-    path.to_str().unwrap().to_owned()
-}
 
 fn name(i: usize) -> String {
     format!("d{}/f{i}", i % 11)
@@ -165,125 +85,21 @@ fn fill(root: &Path) -> Vec<String> {
         .collect()
 }
 
-/// What a file is; a relocation may change nothing of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct State {
-    content: Vec<u8>,
-    numbers: [u64; 5],
-    times: [(i64, i64); 2],
-    xattrs: BTreeMap<String, Vec<u8>>,
-}
-
 /// Everything below `root`, and where each file begins.
-fn states(root: &Path) -> (BTreeMap<PathBuf, State>, BTreeMap<PathBuf, u64>) {
-    let (mut all, mut places) = (BTreeMap::new(), BTreeMap::new());
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap().flatten() {
-            let path = entry.path();
-            let own = path.strip_prefix(root).unwrap().to_owned();
-            let about = fs::symlink_metadata(&path).unwrap();
-            let mut content = Vec::new();
-            let mut xattrs = BTreeMap::new();
-            if about.is_file() {
-                let file = File::open(&path).unwrap();
-                let first = agent::extents::extents(&file, 0, u64::MAX, 1).unwrap();
-                places.insert(own.clone(), first.first().map_or(0, |e| e.physical));
-                content = fs::read(&path).unwrap();
-                let mut names = vec![0; 4096];
-                let length = listxattr(&path, &mut names).unwrap();
-                for name in names[..length].split(|b| *b == 0).filter(|n| !n.is_empty()) {
-                    let name = String::from_utf8(name.to_vec()).unwrap();
-                    let mut value = vec![0; 4096];
-                    let length = getxattr(&path, &*name, &mut value).unwrap();
-                    xattrs.insert(name, value[..length].to_vec());
-                }
-            } else if about.is_symlink() {
-                content = text(&fs::read_link(&path).unwrap()).into_bytes();
-            } else if about.is_dir() {
-                folders.push(path.clone());
-            }
-            let state = State {
-                content,
-                numbers: [
-                    u64::from(about.mode()),
-                    u64::from(about.uid()),
-                    u64::from(about.gid()),
-                    about.nlink(),
-                    about.ino(),
-                ],
-                times: [
-                    (about.mtime(), about.mtime_nsec()),
-                    // A folder is read by whoever looks.
-                    match about.is_dir() {
-                        true => (0, 0),
-                        false => (about.atime(), about.atime_nsec()),
-                    },
-                ],
-                xattrs,
-            };
-            all.insert(own, state);
-        }
-    }
+fn seen(root: &Path) -> (BTreeMap<PathBuf, State>, BTreeMap<PathBuf, u64>) {
+    let all = states(root);
+    let place = |path: &PathBuf| {
+        let file = File::open(root.join(path)).unwrap();
+        let first = agent::extents::extents(&file, 0, u64::MAX, 1).unwrap();
+        first.first().map_or(0, |e| e.physical)
+    };
+    let is_file = |state: &State| state.numbers[0] & 0o170_000 == 0o100_000;
+    let files = all.iter().filter(|(_, state)| is_file(state));
+    let places = files.map(|(path, _)| (path.clone(), place(path))).collect();
     (all, places)
 }
 
-/// The modules that a disk and an ext4 on it need, each after those it needs.
-fn modules(tree: &Path) -> Option<Vec<PathBuf>> {
-    let told = fs::read_to_string(tree.join("modules.dep"));
-    let built_in = fs::read_to_string(tree.join("modules.builtin"));
-    let (Ok(told), Ok(built_in)) = (told, built_in) else {
-        eprintln!("skipped: {} does not list its modules", tree.display());
-        return None;
-    };
-    let needs: BTreeMap<&str, Vec<&str>> = told
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .map(|(file, needs)| (file, needs.split_whitespace().collect()))
-        .collect();
-    let mut order: Vec<&str> = Vec::new();
-    for wanted in [
-        "virtio_pci",
-        "virtio_blk",
-        "crc32c_generic",
-        "quota_v2",
-        "ext4",
-    ] {
-        let ends = format!("/{wanted}.ko");
-        let Some((file, needed)) = needs.iter().find(|(file, _)| file.ends_with(&ends)) else {
-            if ["crc32c_generic", "quota_v2"].contains(&wanted)
-                || built_in.lines().any(|l| l.ends_with(&ends))
-            {
-                continue;
-            }
-            eprintln!("skipped: {wanted} is no plain module of this kernel, and not built in");
-            return None;
-        };
-        for one in needed.iter().rev().chain([file]) {
-            if !order.contains(one) {
-                order.push(one);
-            }
-        }
-    }
-    Some(order.into_iter().map(|file| tree.join(file)).collect())
-}
-
-/// The libraries that a program needs, the loader among them.
-fn libraries(program: &Path) -> Vec<PathBuf> {
-    let told = Command::new("ldd").arg(program).output().unwrap().stdout;
-    let told = String::from_utf8_lossy(&told).into_owned();
-    let words = told.split_whitespace().filter(|w| w.starts_with('/'));
-    words.map(PathBuf::from).collect()
-}
-
-const INIT: &str = "#!/bin/busybox sh
-b=/bin/busybox
-$b mkdir -p /proc /disk /dev
-$b mount -t proc proc /proc
-$b mount -t devtmpfs dev /dev
-for module in /modules/*; do $b insmod $module; done
-$b mount -t ext4 -o noatime,commit=1 /dev/vda /disk || exec $b poweroff -f
-$b sync
+const THEN: &str = "mount_disk ext4 noatime,commit=1
 echo READY
 while :; do $b sync; $b usleep 5000; done &
 while :; do
@@ -295,184 +111,12 @@ done
 ";
 
 /// A machine that relocates for ever.
-struct Machine {
-    kernel: PathBuf,
-    initramfs: PathBuf,
-}
-
-impl Machine {
-    /// `None` with a visible line where something for it is missing.
-    fn new(folder: &Path, list: &[String]) -> Option<Self> {
-        let Some(kernel) = lab::artifacts::cached_kernel(lab::artifacts::Arch::X86_64) else {
-            eprintln!("skipped: Debian's kernel is not in the cache yet; a demo brings it there");
-            return None;
-        };
-        let cache = lab::artifacts::Cache::open().unwrap();
-        let busybox = match cache.busybox("amd64", &mut |_| {}) {
-            Ok(busybox) => busybox,
-            Err(why) => {
-                eprintln!("skipped: {why}");
-                return None;
-            }
-        };
-        let tree = folder.join("initramfs");
-        let put = |from: &Path, to: &str, mode: u32| {
-            let to = tree.join(to.trim_start_matches('/'));
-            fs::create_dir_all(to.parent().unwrap()).unwrap();
-            fs::copy(from, &to).unwrap();
-            fs::set_permissions(&to, fs::Permissions::from_mode(mode)).unwrap();
-        };
-        let program = Path::new(env!("CARGO_BIN_EXE_firstlight"));
-        put(program, "firstlight", 0o755);
-        run("strip", &[&text(&tree.join("firstlight"))]).ok();
-        for library in libraries(program) {
-            put(&library, &text(&library), 0o755);
-        }
-        put(&busybox, "bin/busybox", 0o755);
-        for (number, module) in modules(&kernel.modules)?.iter().enumerate() {
-            let name = module.file_name().unwrap().to_str().unwrap();
-            put(module, &format!("modules/{:02}-{name}", number + 10), 0o644);
-        }
-        fs::create_dir_all(tree.join("dev")).unwrap();
-        fs::write(tree.join("list"), list.join("\n") + "\n").unwrap();
-        let back: Vec<_> = list.iter().rev().cloned().collect();
-        fs::write(tree.join("back"), back.join("\n") + "\n").unwrap();
-        fs::write(tree.join("init"), INIT).unwrap();
-        fs::set_permissions(tree.join("init"), fs::Permissions::from_mode(0o755)).unwrap();
-        let initramfs = folder.join("initramfs.cpio");
-        let pack = format!(
-            "cd {} && find . | cpio -o -H newc --quiet > {}",
-            text(&tree),
-            text(&initramfs)
-        );
-        if let Err(why) = run("sh", &["-c", &pack]) {
-            eprintln!("skipped: {why}");
-            return None;
-        }
-        Some(Self {
-            kernel: kernel.image,
-            initramfs,
-        })
-    }
-
-    /// Starts it; what it says comes line by line.
-    fn start(&self, disk: &Path, log: &Path) -> (Child, Receiver<String>) {
-        let mut machine = Command::new("qemu-system-x86_64")
-            .args(["-M", "q35", "-m", "512", "-nodefaults"])
-            .args(["-nographic", "-no-reboot", "-serial", "stdio"])
-            .args(["-accel", "tcg"])
-            .args(["-kernel".as_ref(), self.kernel.as_os_str()])
-            .args(["-initrd".as_ref(), self.initramfs.as_os_str()])
-            .args(["-append", "console=ttyS0 quiet panic=-1 cryptomgr.notests"])
-            .args([
-                "-blockdev",
-                &format!("file,filename={},node-name=disk", text(disk)),
-            ])
-            .args([
-                "-blockdev",
-                &format!("file,filename={},node-name=log", text(log)),
-            ])
-            .args([
-                "-blockdev",
-                "blklogwrites,node-name=both,file=disk,log=log,log-super-update-interval=1",
-            ])
-            .args(["-device", "virtio-blk-pci,drive=both"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
-        let (tell, told) = channel();
-        let out = BufReader::new(machine.stdout.take().unwrap());
-        std::thread::spawn(move || {
-            for line in out.split(b'\n').map_while(Result::ok) {
-                let line = String::from_utf8_lossy(&line).trim().to_owned();
-                if tell.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        (machine, told)
-    }
-}
-
-/// Waits for a line; else what was said.
-fn wait_for(word: &str, told: &Receiver<String>) -> Result<(), String> {
-    let mut said = String::new();
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(300) {
-        match told.recv_timeout(Duration::from_secs(300)) {
-            Ok(line) if line.ends_with(word) => return Ok(()),
-            Ok(line) => writeln!(said, "{line}").unwrap(),
-            Err(_) => break,
-        }
-    }
-    Err(format!("the machine never said {word}:\n{said}"))
-}
-
-/// The writes of a log as `blklogwrites` makes it, which is that of the kernel's
-/// `Documentation/admin-guide/device-mapper/log-writes.rst`: place and bytes, or
-/// `None` for a flush.
-fn writes(log: &[u8]) -> Vec<Option<(usize, &[u8])>> {
-    let mut all = Vec::new();
-    let mut at = SECTOR;
-    while let Some(header) = log.get(at..at + 32) {
-        let field = |n: usize| {
-            let bytes = header[n * 8..n * 8 + 8].try_into().unwrap();
-            usize::try_from(u64::from_le_bytes(bytes)).unwrap()
-        };
-        let [sector, sectors, flags] = [field(0), field(1), field(2)];
-        if sectors == 0 && flags == 0 {
-            break;
-        }
-        at += SECTOR;
-        if flags & 1 != 0 {
-            all.push(None);
-        }
-        // A discard has no bytes.
-        if flags & 4 == 0 && sectors > 0 {
-            let Some(bytes) = log.get(at..at + sectors * SECTOR) else {
-                break;
-            };
-            all.push(Some((sector * SECTOR, bytes)));
-            at += sectors * SECTOR;
-        }
-        if flags & 2 != 0 {
-            all.push(None);
-        }
-    }
-    all
-}
-
-/// The disk at a moment, that is after so many writes and flushes, if its cache was
-/// lost: all that was flushed, and of what came after it any blocks. Also how many
-/// writes were not flushed.
-fn at_moment(
-    before: &[u8],
-    all: &[Option<(usize, &[u8])>],
-    moment: usize,
-    dice: &mut Dice,
-) -> (Vec<u8>, usize) {
-    let mut disk = before.to_vec();
-    let done = &all[..moment.min(all.len())];
-    let flushed = done.iter().rposition(Option::is_none).unwrap_or(0);
-    let mut open = 0;
-    for (number, write) in done.iter().enumerate() {
-        let Some((at, bytes)) = write else { continue };
-        let mut keep = bytes.len();
-        if number >= flushed {
-            open += 1;
-            keep = match dice.next(3) {
-                0 => 0,
-                1 => dice.next((bytes.len() / WHOLE) as u64 + 1) as usize * WHOLE,
-                _ => keep,
-            };
-        }
-        if let Some(place) = disk.get_mut(*at..*at + keep) {
-            place.copy_from_slice(&bytes[..keep]);
-        }
-    }
-    (disk, open)
+fn machine(folder: &Path, list: &[String]) -> Option<Machine> {
+    let cargo = Cargo::new(folder);
+    cargo.file("list", 0o644, (list.join("\n") + "\n").as_bytes());
+    let back: Vec<_> = list.iter().rev().cloned().collect();
+    cargo.file("back", 0o644, (back.join("\n") + "\n").as_bytes());
+    Machine::new(folder, &cargo, "ext4", THEN)
 }
 
 /// Lets the kernel replay the journal, and holds everything against what was before.
@@ -483,7 +127,7 @@ fn check(
     before: &(BTreeMap<PathBuf, State>, BTreeMap<PathBuf, u64>),
 ) -> Result<usize, String> {
     let mounted = Mounted::new(image, at, "loop,noatime")?;
-    let (now, places) = states(&mounted.at);
+    let (now, places) = seen(&mounted.at);
     drop(mounted);
     run("e2fsck", &["-f", "-n", &text(image)])?;
     let paths: BTreeSet<&PathBuf> = before.0.keys().chain(now.keys()).collect();
@@ -503,17 +147,6 @@ fn check(
         .iter()
         .filter(|(path, at)| before.1.get(*path) != Some(at));
     Ok(moved.count())
-}
-
-/// Whether a machine with a disk can be made here.
-fn has_tools() -> bool {
-    for tool in ["qemu-system-x86_64", "mke2fs", "e2fsck", "cpio", "ldd"] {
-        if let Err(why) = run("sh", &["-c", &format!("command -v {tool}")]) {
-            eprintln!("skipped: power cuts: {tool} is not there: {why}");
-            return false;
-        }
-    }
-    true
 }
 
 /// Discontinuities of the files of a list.
@@ -557,7 +190,7 @@ fn quotas_hold_where_the_kernel_counts_them() {
     run("e2fsck", &["-fy", &text(&disk)]).ok();
     run("e2fsck", &["-fn", &text(&disk)]).unwrap();
     let before = discontinuities(&disk, &own("files"));
-    let Some(machine) = Machine::new(folder.path(), &list) else {
+    let Some(machine) = machine(folder.path(), &list) else {
         return;
     };
     let (mut child, told) = machine.start(&disk, &log);
@@ -577,8 +210,7 @@ fn quotas_hold_where_the_kernel_counts_them() {
 
 #[test]
 fn files_survive_power_cuts_in_the_middle_of_a_relocation() {
-    let cuts = std::env::var("FIRSTLIGHT_POWER_CUTS").ok();
-    let cuts: u32 = cuts.and_then(|n| n.parse().ok()).unwrap_or(MOMENTS);
+    let cuts = power::cuts(MOMENTS);
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: power cuts, because mounting a disk needs root");
         return;
@@ -604,10 +236,10 @@ fn files_survive_power_cuts_in_the_middle_of_a_relocation() {
     };
     let before = {
         let mounted = Mounted::new(&original, &at, "loop,ro,noatime").unwrap();
-        states(&mounted.at)
+        seen(&mounted.at)
     };
     let bytes = fs::read(&original).unwrap();
-    let Some(machine) = Machine::new(folder.path(), &list) else {
+    let Some(machine) = machine(folder.path(), &list) else {
         return;
     };
     let fresh = || {
@@ -652,7 +284,7 @@ fn files_survive_power_cuts_in_the_middle_of_a_relocation() {
             let busy = written.len().saturating_sub(quiet);
             let moment = quiet + 1 + dice.next(busy as u64) as usize;
             let (now, open) = at_moment(&bytes, &written, moment, &mut dice);
-            fs::write(&disk, now).unwrap();
+            write_sparse(&disk, &now);
             match check(&disk, &at, &before) {
                 Ok(moved) => {
                     moved_in += usize::from(moved > 0);

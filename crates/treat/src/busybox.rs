@@ -1,8 +1,11 @@
 //! Roots that BusyBox' init starts: by scripts of `/etc/init.d/S*`, or by one script alone.
 
+use crate::attributes::attributes;
+use crate::durable;
+use rustix::fs::{XattrFlags, fsetxattr};
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::Path;
 
 /// The script that BusyBox' init runs first, if its table names no other.
@@ -84,7 +87,7 @@ pub(crate) fn remove(path: &Path, lines: &str) -> io::Result<()> {
     }
 }
 
-/// Writes beside and renames, with the rights, owner and times of before.
+/// Writes beside and renames, with the rights, owner, attributes and times of before.
 fn change(path: &Path, with: impl FnOnce(&str) -> String) -> io::Result<()> {
     let meta = fs::symlink_metadata(path)?;
     let text = fs::read_to_string(path)?;
@@ -92,15 +95,16 @@ fn change(path: &Path, with: impl FnOnce(&str) -> String) -> io::Result<()> {
     if new == text {
         return Ok(());
     }
-    let beside = path.with_extension("new");
-    fs::write(&beside, new)?;
-    fs::set_permissions(&beside, meta.permissions())?;
-    // Only root can give files away; others keep what is theirs.
-    chown(&beside, Some(meta.uid()), Some(meta.gid())).ok();
-    let file = fs::File::options().write(true).open(&beside)?;
-    file.set_modified(meta.modified()?)?;
-    file.sync_all()?;
-    fs::rename(&beside, path)
+    let attributes = attributes(&fs::File::open(path)?)?;
+    durable::put(path, new.as_bytes(), |file| {
+        // Only root can give files away, and set some attributes; others keep what is theirs.
+        fchown(file, Some(meta.uid()), Some(meta.gid())).ok();
+        for (name, value) in &attributes {
+            fsetxattr(file, name.as_str(), value, XattrFlags::empty()).ok();
+        }
+        file.set_permissions(meta.permissions())?;
+        file.set_modified(meta.modified()?)
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! that were there. So an installation that was cut short is taken back, too.
 
 use crate::busybox;
+use crate::durable;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use std::fs::{self, Permissions};
 use std::io;
@@ -236,26 +237,26 @@ fn make(
     let cannot = |path: &Path| Error::io(path, "cannot be written");
     // All but our own folder's parents wait until what is done is written down.
     fs::create_dir_all(&folder).map_err(cannot(&folder))?;
-    let beside = installed.with_extension("new");
-    fs::write(&beside, text)
-        .and_then(|()| fs::rename(&beside, &installed))
-        .map_err(cannot(&installed))?;
+    durable::put(&installed, text.as_bytes(), |_| Ok(())).map_err(cannot(&installed))?;
     for directory in directories {
         let path = root.join(directory);
         fs::create_dir_all(&path).map_err(cannot(&path))?;
-        fs::set_permissions(&path, Permissions::from_mode(0o755)).map_err(cannot(&path))?;
+        fs::set_permissions(&path, Permissions::from_mode(0o755))
+            .and_then(|()| durable::folder(&path))
+            .and_then(|()| durable::parent(&path))
+            .map_err(cannot(&path))?;
     }
     for made in all {
         let path = root.join(made.path());
         match made {
             Made::File { bytes, mode, .. } => {
-                let beside = path.with_extension("new");
-                fs::write(&beside, bytes)
-                    .and_then(|()| fs::set_permissions(&beside, Permissions::from_mode(*mode)))
-                    .and_then(|()| fs::rename(&beside, &path))
+                let mode = Permissions::from_mode(*mode);
+                durable::put(&path, bytes, |file| file.set_permissions(mode))
                     .map_err(cannot(&path))?;
             }
-            Made::Link { to, .. } => symlink(to, &path).map_err(cannot(&path))?,
+            Made::Link { to, .. } => symlink(to, &path)
+                .and_then(|()| durable::parent(&path))
+                .map_err(cannot(&path))?,
             Made::Lines { text, .. } => {
                 busybox::insert(&path, text).map_err(cannot(&path))?;
             }
@@ -329,16 +330,18 @@ pub(crate) fn uninstall(thing: &Thing, root: &Path, dry_run: bool) -> Result<Vec
     let stays = |path: &str| changed.iter().any(|c| c.starts_with(&format!("/{path} ")));
     if !dry_run {
         let gone = files.iter().map(|f| &*f.0).filter(|p| !stays(p));
-        let own = thing.leaves.iter().copied().chain([thing.installed]);
-        for path in gone.chain(own) {
-            let path = root.join(path);
-            match fs::remove_file(&path) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::io(&path, "cannot be removed")(e));
-                }
-                _ => {}
-            }
+        // An installation that was cut short has left files that have no place yet.
+        let half = files.iter().map(|f| &f.0).chain(&inserted);
+        let half = half.map(|path| durable::beside(&root.join(path)));
+        let own = thing.leaves.iter().copied();
+        for path in gone.chain(own).map(|p| root.join(p)).chain(half) {
+            remove(&path)?;
         }
+        // As long as anything is there, so is what tells of it.
+        for (folder, _) in &times {
+            durable::folder(&root.join(folder)).ok();
+        }
+        remove(&installed)?;
         for folder in folders.iter().rev() {
             // What somebody else put there stays, and the folder with it.
             fs::remove_dir(root.join(folder)).ok();
@@ -355,10 +358,21 @@ pub(crate) fn uninstall(thing: &Thing, root: &Path, dry_run: bool) -> Result<Vec
                 last_modification: time(),
             };
             utimensat(CWD, root.join(folder), &times, AtFlags::SYMLINK_NOFOLLOW).ok();
+            durable::folder(&root.join(folder)).ok();
         }
     }
     done.extend(changed);
     Ok(done)
+}
+
+/// Removes a file, if it is there.
+fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io(path, "cannot be removed")(e))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn crc(bytes: &[u8]) -> u32 {

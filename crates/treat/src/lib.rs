@@ -24,8 +24,10 @@
 //! # }
 //! ```
 
+mod attributes;
 mod busybox;
 mod cmdline;
+mod durable;
 mod fastmap;
 pub mod files;
 mod initramfs;

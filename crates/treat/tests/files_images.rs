@@ -9,8 +9,8 @@
 
 mod common;
 
-use common::{apply, undo};
-use firstlight_treat::files::Applied;
+use common::{apply, go_on, undo};
+use firstlight_treat::files::{Applied, Journal, Opened};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +97,26 @@ fn ext_images_are_changed_by_their_own_tools_and_put_back() {
         assert_eq!(fs::read(&image).unwrap(), after, "{text}");
         undo(&image, text).unwrap();
         assert_eq!(fs::read(&image).unwrap(), before, "{text}");
+    }
+}
+
+/// Mounting it to be changed would change it, and nothing could be undone any more.
+#[test]
+fn an_ext_image_that_was_changed_as_a_whole_is_not_mounted_to_undo_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(image) = ext_image(folder.path(), &["-t", "ext3"]) else {
+        return;
+    };
+    let before = fs::read(&image).unwrap();
+    for applied in [true, false] {
+        if applied {
+            apply(&image, "ext=no-journal").unwrap();
+        }
+        let opened = Opened::new(&image, None, true).unwrap();
+        assert_eq!(opened.target().file(), Some("image"));
+        let mut journal = Journal::open(opened.target(), &mut go_on).unwrap();
+        assert_eq!(journal.undo(None, &mut go_on).is_ok(), applied);
+        assert_eq!(fs::read(&image).unwrap(), before);
     }
 }
 

@@ -17,6 +17,7 @@ use super::error::{FileError, io_error};
 use super::parse::FileTreatment;
 use super::plan::{Basis, Plan};
 use super::tree::Target;
+use crate::durable;
 use entry::{DONE, Entry};
 pub use fault::Fault;
 use rustix::fs::FlockOperation;
@@ -86,9 +87,7 @@ impl<'t> Journal<'t> {
         if journal.side.is_dir() {
             journal.lock()?;
             journal.recover(fault)?;
-            if !journal.recovered.is_empty() {
-                journal.clean(0);
-            }
+            journal.clean(0);
             if !journal.side.is_dir() {
                 journal.lock = None;
             }
@@ -96,12 +95,14 @@ impl<'t> Journal<'t> {
         Ok(journal)
     }
 
-    /// Whether an earlier run began something that [`Self::open`] will finish or take
-    /// back.
+    /// The treatment that an earlier run began and that [`Self::open`] will finish or take
+    /// back, and the last one of all, without opening the journal.
     ///
     /// # Errors
     /// If the journal cannot be read.
-    pub fn is_begun(target: &'t Target) -> Result<bool, FileError> {
+    pub fn begun_and_last(
+        target: &'t Target,
+    ) -> Result<(Option<String>, Option<String>), FileError> {
         let journal = Self {
             target,
             side: target.side(),
@@ -109,7 +110,10 @@ impl<'t> Journal<'t> {
             recovered: Vec::new(),
         };
         let entries = journal.entries()?;
-        Ok(entries.iter().any(|e| !e.has(DONE) || e.has(entry::UNDO)))
+        let begun = |e: &&Entry| !e.has(DONE) || e.has(entry::UNDO);
+        let treatment = |e: &Entry| e.format.treatment.clone();
+        let begun = entries.iter().find(begun).map(treatment);
+        Ok((begun, entries.last().map(treatment)))
     }
 
     /// What an earlier run had begun, and what became of it, a sentence each.
@@ -248,6 +252,7 @@ impl<'t> Journal<'t> {
                 }
                 _ => {}
             }
+            durable::parent(&self.side).map_err(io_error(&self.side, "cannot be created"))?;
             self.lock()?;
         }
         let number = self.numbers()?.last().map_or(1, |n| n + 1);

@@ -36,7 +36,8 @@ pub struct Opened {
 impl Opened {
     /// Opens what the user named. An image of ext2, ext3 or ext4 is mounted, unless
     /// `treatment` changes images as a whole; to be read alone, if nothing is to be
-    /// `changed` and no earlier run has left something to finish.
+    /// `changed` and no earlier run has left something to finish. Without a treatment, the
+    /// last one of the journal says what is opened; if nothing can be undone, the file.
     ///
     /// # Errors
     /// There is nothing that can be treated, or the image cannot be mounted.
@@ -45,9 +46,26 @@ impl Opened {
         treatment: Option<&FileTreatment>,
         changed: bool,
     ) -> Result<Self, OpenError> {
+        let (begun, last) = Journal::begun_and_last(&Target::open(path)?)?;
+        let is_whole = |t: &FileTreatment| t.image_kind().is_some();
+        let was_whole = |t: String| FileTreatment::parse(&t).is_ok_and(|t| is_whole(&t));
+        let begun = begun.map(was_whole);
+        let whole = match treatment {
+            Some(treatment) => is_whole(treatment),
+            None => begun.or(last.map(was_whole)).unwrap_or(changed),
+        };
+        if let Some(other) = begun.filter(|b| *b != whole) {
+            // It is finished where it was begun.
+            let opened = Self::of(path, other, true, true)?;
+            Journal::open(&opened.target, &mut |_| Ok(()))?;
+            opened.close()?;
+        }
+        Self::of(path, whole, changed, begun == Some(whole))
+    }
+
+    /// The file itself, if it is changed as a `whole`.
+    fn of(path: &Path, whole: bool, changed: bool, begun: bool) -> Result<Self, OpenError> {
         let target = Target::open(path)?;
-        let whole = treatment.is_some_and(|t| t.image_kind().is_some());
-        let begun = Journal::is_begun(&target)?;
         if whole || target.file().is_none() || !is_root(path, begun)? {
             let mounted = None;
             return Ok(Self { target, mounted });

@@ -5,6 +5,7 @@ use super::super::error::{FileError, io_error};
 use super::super::plan::Plan;
 use super::super::tree::{Target, split};
 use super::fault::Fault;
+use crate::durable;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -79,10 +80,6 @@ fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.set_len(bytes.len() as u64)?;
     file.sync_all()
-}
-
-fn sync(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }
 
 impl Entry {
@@ -176,7 +173,7 @@ impl Entry {
                         put(&beside.join(name).join(i.to_string()), bytes)?;
                     }
                 }
-                sync(&beside.join(name))?;
+                durable::folder(&beside.join(name))?;
             }
             // Room for what is said in the end: a disk that is full by then cannot
             // leave a change that nothing tells of.
@@ -194,10 +191,10 @@ impl Entry {
             let mut text = serde_json::to_vec_pretty(&format)?;
             text.push(b'\n');
             put(&beside.join("entry.json"), &text)?;
-            sync(&beside)?;
+            durable::folder(&beside)?;
             fault("entry-rename")?;
             fs::rename(&beside, &folder)?;
-            sync(side)
+            durable::folder(side)
         };
         write().map_err(io_error(&beside, "cannot be written"))?;
         Ok(Self {
@@ -219,7 +216,7 @@ impl Entry {
         let write = || -> io::Result<()> {
             put(&beside, bytes)?;
             fs::rename(&beside, &path)?;
-            sync(&self.folder)
+            durable::folder(&self.folder)
         };
         fault(mark)
             .and_then(|()| write())
@@ -231,7 +228,7 @@ impl Entry {
         let path = self.folder.join(mark);
         fault("unmark")
             .and_then(|()| fs::remove_file(&path))
-            .and_then(|()| sync(&self.folder))
+            .and_then(|()| durable::folder(&self.folder))
             .map_err(io_error(&path, "cannot be removed"))
     }
 
@@ -277,6 +274,8 @@ impl Entry {
         let gone = self.folder.with_extension("gone");
         fault("remove-entry")
             .and_then(|()| fs::rename(&self.folder, &gone))
+            // Else half of an entry may be there after a power cut.
+            .and_then(|()| durable::parent(&gone))
             .and_then(|()| fault("delete-entry"))
             .and_then(|()| fs::remove_dir_all(&gone))
             .map_err(io_error(&self.folder, "cannot be removed"))

@@ -219,7 +219,9 @@ fn remove_made(
         let removed = fault("rmdir").and_then(|()| {
             match unlinkat(&parent, name, AtFlags::REMOVEDIR) {
                 // Somebody else put something there: it stays.
-                Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
+                Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST) => {
+                    Ok(rustix::fs::fsync(&parent)?)
+                }
                 Err(e) => Err(e.into()),
             }
         });
