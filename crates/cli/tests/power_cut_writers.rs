@@ -203,7 +203,7 @@ impl Moment<'_> {
 
 #[test]
 fn what_firstlight_writes_survives_power_cuts() {
-    let cuts = power::cuts(10);
+    let cuts = power::cuts(5);
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: power cuts, because mounting a disk needs root");
         return;
