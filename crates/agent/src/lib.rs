@@ -28,6 +28,7 @@ pub mod resident;
 pub mod sampler;
 #[cfg(target_os = "linux")]
 pub mod sys;
+pub mod systemd;
 #[cfg(target_os = "linux")]
 pub mod trace;
 #[cfg(target_os = "linux")]

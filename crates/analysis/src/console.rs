@@ -12,7 +12,7 @@ mod written;
 pub(crate) use cmdline::{LEVEL_QUIET, level, serial_console};
 pub use delay::{Delay, LateLine};
 pub use flush::Flush;
-pub(crate) use flush::flushed;
+pub(crate) use flush::{console_state, flushed};
 pub(crate) use line::{RATES, held_up, plain_line_time};
 pub(crate) use rate::line_rate;
 pub use rate::{Rate, RateSource};

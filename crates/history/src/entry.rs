@@ -1,10 +1,9 @@
 //! The files of a store.
 
 use crate::at::At;
-use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
-use std::fmt;
+use std::borrow::Cow;
 
 /// The file that makes a folder a store, and what is in it: the same in every store.
 pub const HEAD_FILE: &str = "firstlight-history.json";
@@ -130,84 +129,20 @@ impl<T: Default> EntryOf<T> {
 #[derive(Default)]
 struct OfBoot(Vec<Time>);
 
+/// A [`Time`] in the bytes that it is read from, so that those left out cost no memory.
+#[derive(Deserialize)]
+struct Borrowed<'a>(
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+    i64,
+);
+
 impl<'de> Deserialize<'de> for OfBoot {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_seq(Times).map(Self)
-    }
-}
-
-struct Times;
-
-impl<'de> Visitor<'de> for Times {
-    type Value = Vec<Time>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("times")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Vec<Time>, A::Error> {
-        let mut kept = Vec::new();
-        while let Some(Kept(time)) = all.next_element()? {
-            kept.extend(time);
-        }
-        Ok(kept)
-    }
-}
-
-/// A time, if it is of a boot.
-struct Kept(Option<Time>);
-
-impl<'de> Deserialize<'de> for Kept {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_tuple(3, OneTime).map(Self)
-    }
-}
-
-struct OneTime;
-
-impl<'de> Visitor<'de> for OneTime {
-    type Value = Option<Time>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("kind, name and nanoseconds")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut time: A) -> Result<Option<Time>, A::Error> {
-        let missing = |at| serde::de::Error::invalid_length(at, &Self);
-        let Word(kind) = time.next_element()?.ok_or_else(|| missing(0))?;
-        let Some(kind) = kind else {
-            time.next_element::<IgnoredAny>()?
-                .ok_or_else(|| missing(1))?;
-            time.next_element::<IgnoredAny>()?
-                .ok_or_else(|| missing(2))?;
-            return Ok(None);
-        };
-        let name = time.next_element()?.ok_or_else(|| missing(1))?;
-        let ns = time.next_element()?.ok_or_else(|| missing(2))?;
-        Ok(Some(Time(kind.to_owned(), name, ns)))
-    }
-}
-
-/// A word of [`OF_BOOT`].
-struct Word(Option<&'static str>);
-
-impl<'de> Deserialize<'de> for Word {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_str(OneWord).map(Self)
-    }
-}
-
-struct OneWord;
-
-impl Visitor<'_> for OneWord {
-    type Value = Option<&'static str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a kind of time")
-    }
-
-    fn visit_str<E>(self, word: &str) -> Result<Self::Value, E> {
-        Ok(OF_BOOT.into_iter().find(|known| *known == word))
+        let all = Vec::<Borrowed<'de>>::deserialize(from)?;
+        let of_boot = all.into_iter().filter(|t| OF_BOOT.contains(&&*t.0));
+        let owned = of_boot.map(|t| Time(t.0.into_owned(), t.1.into_owned(), t.2));
+        Ok(Self(owned.collect()))
     }
 }
 
@@ -311,9 +246,10 @@ struct Kind {
 }
 
 /// How much of an entry is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Part {
     /// All of it.
+    #[default]
     Whole,
     /// All but the times of milestones and items, which are nearly all of its bytes.
     OfBoot,

@@ -147,7 +147,7 @@ fn things(agent: &[u8], list: Option<&AccessList>, init: Init, scripts: Option<b
 /// What starts the services of a root.
 fn init_of(root: &Path) -> Result<Init, Error> {
     let has = |path: &str| fs::symlink_metadata(root.join(path)).is_ok();
-    if has("usr/lib/systemd/systemd") || has("lib/systemd/systemd") {
+    if agent::systemd::is_in(root) {
         Ok(Init::Systemd)
     } else if has("etc/init.d/rcS") {
         Ok(Init::Busybox)

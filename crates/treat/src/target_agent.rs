@@ -93,7 +93,7 @@ impl Start {
     /// It has none of them.
     pub fn of(root: &Path) -> Result<Self, Error> {
         let has = |path: &str| fs::symlink_metadata(root.join(path)).is_ok();
-        if has("usr/lib/systemd/systemd") || has("lib/systemd/systemd") {
+        if agent::systemd::is_in(root) {
             Ok(Self::Systemd)
         } else if has("sbin/openrc-run") || has("usr/sbin/openrc-run") || has("usr/bin/openrc-run")
         {

@@ -7,6 +7,7 @@ use crate::trial::{self, Memory};
 use crate::{kmsg, own, prefetch, serve, units, watcher};
 use firstlight_agent::clocks::Stamp;
 use firstlight_agent::config::{AgentConfig, FirstLight, MODULES, Model, Place, Root};
+use firstlight_agent::systemd;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount, mount_move};
 use std::convert::Infallible;
@@ -75,9 +76,10 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
             )
         })?;
     }
-    // Only systemd calls the agent. Of another init the watcher waits for first light, and init
-    // itself is there already.
-    let here = config.first_light == FirstLight::Init && !has_systemd(device.is_some());
+    // Only systemd calls the agent. With another init the watcher takes the capture, and need not
+    // wait: first light is the start of init, which is next.
+    let root_folder = Path::new(if device.is_some() { ROOT } else { "/" });
+    let here = config.first_light == FirstLight::Init && !systemd::is_in(root_folder);
     if here && !state.watcher {
         state.watcher = true;
         watcher::start(&state, config.board.counter_at > 0)?;
@@ -130,13 +132,6 @@ fn device(
             Ok(Some(device))
         }
     }
-}
-
-/// Whether the root has systemd, mounted or in the initramfs itself.
-fn has_systemd(is_mounted: bool) -> bool {
-    let root = Path::new(if is_mounted { ROOT } else { "/" });
-    let places = ["lib/systemd/systemd", "usr/lib/systemd/systemd"];
-    places.iter().any(|place| root.join(place).exists())
 }
 
 fn mount_kernel_filesystems() -> Result<(), Box<dyn Error>> {

@@ -132,7 +132,7 @@ pub(super) fn flush(record: &Record, cmdline: &str) -> Option<(String, Flush)> {
 }
 
 /// `printk: legacy console [ttyS0] enabled`: which kind, its name, its state.
-fn console_state(text: &str) -> Option<(&'static str, &str, &str)> {
+pub(crate) fn console_state(text: &str) -> Option<(&'static str, &str, &str)> {
     let (before, rest) = text.split_once("console [")?;
     let (name, state) = rest.split_once("] ")?;
     let kind = if before.ends_with("boot") {

@@ -5,8 +5,8 @@ use super::found::Found;
 use super::text::console as text;
 use super::view::{Line, View};
 use crate::console::{
-    LEVEL_QUIET, RateSource, flushed, held_up, kernel_alone, kernels, level, line_rate, of_calls,
-    per_line, plain_line_time, serial_console,
+    LEVEL_QUIET, RateSource, console_state, flushed, held_up, kernel_alone, kernels, level,
+    line_rate, of_calls, per_line, plain_line_time, serial_console,
 };
 use record::{Message, Nanos, Phase, Span, SpanKind};
 
@@ -90,12 +90,12 @@ fn early_console(view: &View<'_>, source: &[Message]) -> Option<Nanos> {
     let mut stopped = source
         .iter()
         .take_while(|m| m.at.is_none_or(|at| at == first));
-    let is_early = |m: &Message| view.record.text(m).contains(EARLY);
+    let is_early = |m: &Message| {
+        let state = console_state(view.record.text(m));
+        state.is_some_and(|(kind, _, state)| kind == "bootconsole" && state == "enabled")
+    };
     stopped.any(is_early).then_some(first)
 }
-
-/// What the kernel says of an early console: `bootconsole [early0] enabled`.
-const EARLY: &str = "bootconsole [";
 
 /// When the messages of a source are the kernel's: in a kernel log from its
 /// first one to first light; on a serial line, where everybody writes, only

@@ -1,7 +1,7 @@
 //! What goes if the first stage of the loader starts the kernel, and what stays.
 
 use super::found::{Found, Scope};
-use super::loader::LONGEST_STEP;
+use super::loader::{LONGEST_STEP, USUAL_RATE};
 use super::text::falcon as text;
 use super::view::{Line, View, transfer};
 use record::{Mark, Nanos, Phase};
@@ -71,9 +71,6 @@ pub(super) const WATCH: &[&str] = &[
 /// A kernel whose size is not known: 8 MiB, between the compressed kernels of small
 /// products (2 to 5 MiB) and those of distributions (10 MiB and more).
 const USUAL_KERNEL: u64 = 8 << 20;
-
-/// The rate of flash or a card where nothing tells, bytes a second, as in `loader.rs`.
-const USUAL_RATE: u64 = 20_000_000;
 
 /// How much slower SPL may read than U-Boot, at worst: its caches may be off.
 const SLOWER: i64 = 2;

@@ -3,6 +3,7 @@
 use super::evidence::Evidence;
 use super::found::Found;
 use super::initramfs;
+use super::loader::USUAL_RATE;
 use super::packing::{PACKINGS, Packing};
 use super::storage::{READING_SUMMARIES, SUMMARY, ignores_summaries, ubi_scan};
 use super::text::images as text;
@@ -20,8 +21,6 @@ struct Machine<'a, 'r> {
     speed: Speed,
 }
 
-/// Where nothing tells: a card, bytes a second.
-const USUAL_RATE: u64 = 20_000_000;
 /// A medium that nothing tells of may be faster by this much: an eMMC.
 const FASTER: u64 = 4;
 

@@ -12,7 +12,7 @@ use record::{Nanos, Phase};
 
 /// The rate that a loader reads flash or a card at, where nothing tells: bytes
 /// a second.
-const USUAL_RATE: u64 = 20_000_000;
+pub(in crate::findings) const USUAL_RATE: u64 = 20_000_000;
 
 /// The rate of a console that nothing tells.
 const ASSUMED_BAUD: i64 = 115_200;

@@ -162,9 +162,15 @@ fn of_row(table: &Table, row: &::history::Row) -> EntryTimes {
 }
 
 fn of_store(input: &Path, machine: Option<&str>, part: Part) -> Result<Read> {
-    let store = store::read(input, part)?;
+    let most = match part {
+        Part::Whole => usize::MAX,
+        Part::OfBoot => HISTORY_RECENT,
+    };
+    let store = store::read(input, most)?;
     let mut notes = store.notes;
-    let order = ::history::ordered(&store.entries, &store.names);
+    let names = store.files.iter().filter_map(|f| f.file_name());
+    let names: Vec<String> = names.map(|n| n.to_string_lossy().into_owned()).collect();
+    let order = ::history::ordered(&store.entries, &names);
     for (count, what) in [
         (
             order.without_place,
@@ -221,7 +227,7 @@ fn of_store(input: &Path, machine: Option<&str>, part: Part) -> Result<Read> {
             let zero = entry.zero.as_deref().unwrap_or_default();
             format!("measured from {}", named(zero))
         } else {
-            used.push((*entry, (*file).clone()));
+            used.push((*entry, *file));
             continue;
         };
         *left_out.entry(why).or_default() += 1;
@@ -232,9 +238,9 @@ fn of_store(input: &Path, machine: Option<&str>, part: Part) -> Result<Read> {
     }
     let mut accepted: BTreeMap<(String, Option<String>), (bool, String)> = BTreeMap::new();
     let mut entries: Vec<HistoryEntry> = used.iter().map(|u| of_entry(u.0)).collect();
-    if part == Part::OfBoot {
+    if store.part == Part::OfBoot {
         let recent = used.len().saturating_sub(HISTORY_RECENT);
-        let files = used.drain(recent..).map(|u| u.1);
+        let files = used.iter().skip(recent).map(|u| u.1.clone());
         let whole = store::of_files(&files.collect::<Vec<_>>(), Part::Whole);
         for (entry, content) in entries.iter_mut().skip(recent).zip(whole) {
             // It was read a moment ago.

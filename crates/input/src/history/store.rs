@@ -22,10 +22,10 @@ const NAMED: usize = 5;
 pub struct Store {
     /// Its entries, in no order.
     pub entries: Vec<Entry>,
-    /// The name of the file of each.
-    pub names: Vec<String>,
-    /// That file.
+    /// The file of each.
     pub files: Vec<PathBuf>,
+    /// How much of each was read.
+    pub part: Part,
     /// Its annotations.
     pub annotations: Vec<Annotation>,
     /// What is wrong with its files, one sentence each.
@@ -88,11 +88,11 @@ pub fn is_one(path: &Path) -> Result<bool> {
     }
 }
 
-/// What is in the store at `path`; of its entries only `part`.
+/// What is in the store at `path`. If it has more than `most` files, the entries have no items.
 ///
 /// # Errors
 /// There is no store, or its folders cannot be read. Damaged files are notes.
-pub fn read(path: &Path, part: Part) -> Result<Store> {
+pub fn read(path: &Path, most: usize) -> Result<Store> {
     if !path.exists() {
         refuse!("{}: no such file or folder", path.display());
     }
@@ -108,18 +108,28 @@ pub fn read(path: &Path, part: Part) -> Result<Store> {
         listed(&path.join(folder), 1, &mut files, &mut strangers)?;
     }
     files.sort();
-    let mut store = Store::default();
+    let part = match files.len() <= most {
+        true => Part::Whole,
+        false => Part::OfBoot,
+    };
+    let mut store = Store {
+        part,
+        ..Store::default()
+    };
     let mut damaged = Vec::new();
     for (file, content) in files.iter().zip(of_files(&files, part)) {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
         match content {
             // A copy in another folder is the same boot.
-            Ok(Content::Entry(_)) if store.names.last().is_some_and(|n| *n == *name) => {
+            Ok(Content::Entry(_))
+                if store
+                    .files
+                    .last()
+                    .is_some_and(|f| f.file_name() == file.file_name()) =>
+            {
                 damaged.push(format!("{}: is a copy of another entry", file.display()));
             }
             Ok(Content::Entry(entry)) => {
                 store.entries.push(*entry);
-                store.names.push(name.into_owned());
                 store.files.push(file.clone());
             }
             Ok(Content::Annotation(annotation)) => store.annotations.push(annotation),

@@ -6,7 +6,7 @@ use crate::findings::found::Found;
 use crate::findings::loader;
 use crate::findings::subject::subject;
 use crate::findings::text::waits as text;
-use crate::findings::view::{Line, View};
+use crate::findings::view::{Line, View, transfer};
 use record::{Nanos, Phase, Span, SpanKind};
 
 /// How many are told.
@@ -24,8 +24,8 @@ const OF_READ: (i64, i64, i64) = (10, 50, 95);
 /// The same of one that is so slow that the storage cannot be the reason.
 const OF_SLOW_READ: (i64, i64, i64) = (40, 80, 95);
 
-/// A tenth of what flash or a card usually gives, in megabytes a second.
-const SLOW_READ: f64 = 2.0;
+/// How much slower than flash or a card usually is such a read is.
+const SLOWER: u64 = 10;
 
 /// The last lines of loaders: what comes next is the kernel's, which may unpack itself.
 const HANDOVER: [&str; 2] = ["Starting kernel ...", "Uncompressing Linux"];
@@ -63,7 +63,7 @@ fn timed(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
         let name = view.record.name(span.name);
         if let Some(bytes) = text::read_of(name) {
             let evidence = view.evidence(text::span(name, time), span.origin);
-            return Some((time, read(bytes, time, [evidence])));
+            return Some((time, read(bytes, time, evidence)));
         }
         let (what, names) = match name.split_once(" -> ") {
             // What runs before the loader's own first mark is not the loader.
@@ -123,7 +123,7 @@ fn silences(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
         let is_silence = |time: Nanos| (time - silence).get().abs() <= silence.get() / 5;
         if let Some((bytes, time)) = read_in(&next).filter(|r| is_silence(r.1)) {
             let time = time.min(silence);
-            found.push((silence, read(bytes, time, [view.quote(&next)])));
+            found.push((silence, read(bytes, time, view.quote(&next))));
             continue;
         }
         let (low, expected, high) = OF_SILENCE;
@@ -154,7 +154,7 @@ fn reads(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
     });
     let found = lines.filter_map(|line| {
         let (bytes, time) = read_in(&line)?;
-        (time >= least).then(|| (time, read(bytes, time, [view.quote(&line)])))
+        (time >= least).then(|| (time, read(bytes, time, view.quote(&line))))
     });
     found.collect()
 }
@@ -167,21 +167,18 @@ fn read_in<'a>(line: &Line<'a>) -> Option<(&'a str, Nanos)> {
 }
 
 /// A read of `bytes` that took `time`.
-fn read<const N: usize>(bytes: &str, time: Nanos, evidence: [Evidence; N]) -> Found {
-    let rate = bytes.parse::<u64>().ok().and_then(|b| {
-        let us = u64::try_from(time.get() / 1_000)
-            .ok()
-            .filter(|us| *us > 0)?;
-        Some(b as f64 / us as f64)
-    });
-    let (low, expected, high) = match rate.is_some_and(|mb| mb < SLOW_READ) {
+fn read(bytes: &str, time: Nanos, evidence: Evidence) -> Found {
+    let count = bytes.parse::<u64>().ok().filter(|_| time > Nanos::ZERO);
+    let is_slow = count.is_some_and(|b| time > transfer(b, loader::USUAL_RATE / SLOWER));
+    let (low, expected, high) = match is_slow {
         true => OF_SLOW_READ,
         false => OF_READ,
     };
+    let rate = count.map(|b| b as f64 * 1e3 / time.get() as f64);
     Found::new()
         .title(text::stage(text::read(bytes), time))
         .why(text::read_why(rate))
-        .evidence(evidence)
+        .evidence([evidence])
         .parts(time, low, expected, high)
         .within(time)
         .names(["read"])

@@ -81,7 +81,7 @@ fn annotate(args: &HistoryAnnotate, out: &mut Out) -> Result<()> {
             args.store.display()
         );
     }
-    let store = input::history::store::read(&args.store, Part::OfBoot)?;
+    let store = input::history::store::read(&args.store, 0)?;
     let entry = store.label(&args.entry);
     let entry = entry.with_context(|| args.store.display().to_string())?;
     let texts = [&args.accept, &args.reject, &args.text];
