@@ -11,7 +11,9 @@ mod groups;
 mod normal;
 mod null;
 mod points;
+mod scatter;
 mod series;
+mod shape;
 mod shift;
 mod split;
 mod strength;
@@ -231,10 +233,17 @@ pub fn history(
     let looked_at = items.len();
     let allowed = allowed_work(&judged, question);
     let mut kept = Vec::new();
-    for (place, mut series) in items.iter().cloned().enumerate() {
+    let searched = on_all_processors(&items, |series| {
+        let mut series = series.clone();
+        let share = match is_judged_item(&series) {
+            true => share_of_work,
+            false => share,
+        };
+        let found = changes_of(&mut series, entries, share, None, question);
+        (series, found)
+    });
+    for (place, (series, mut found)) in searched.into_iter().enumerate() {
         let is_work = is_judged_item(&series);
-        let share = if is_work { share_of_work } else { share };
-        let mut found = changes_of(&mut series, entries, share, None, question);
         for change in &mut found {
             change.is_judged = is_work && change.change.abs() > allowed;
         }
@@ -282,6 +291,23 @@ pub fn history(
         series: judged.into_iter().chain(phases).chain(kept).collect(),
         items: (total, looked_at),
     }
+}
+
+/// What `of` gives for each of `all`, in order, on all processors.
+fn on_all_processors<T: Sync, R: Send>(all: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let each = all.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let of = &of;
+        let parts = all.chunks(each);
+        let parts = parts.map(|part| scope.spawn(move || part.iter().map(of).collect::<Vec<R>>()));
+        let parts: Vec<_> = parts.collect();
+        let joined = parts.into_iter().map(|part| match part.join() {
+            Ok(results) => results,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.flatten().collect()
+    })
 }
 
 /// The marks of entries that the entry before does not have.

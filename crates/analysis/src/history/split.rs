@@ -4,11 +4,14 @@
 //! (a rank test like Pettitt's, 1979, with van der Waerden's scores), as a ratio of likelihoods
 //! averaged over the slopes of a drift that may be there. Its chance over all places is that of
 //! Siegmund (1985), near the chance that is asked for that of series drawn with the same drift
-//! and memory, and for few points a permutation test.
+//! and memory, and for few points a permutation test. A tenth of the chance goes to what the
+//! shape of the scatter tells (`shape`).
 
 use super::chance::{careful, chance, few};
 use super::normal::scores;
 use super::null::Null;
+use super::scatter::{Scatter, numbers};
+use super::shape;
 use super::strength::{FEW, LEAST, Memory, strongest, sums, two_levels, without_memory};
 use record::Nanos;
 use std::ops::RangeInclusive;
@@ -21,15 +24,27 @@ const NEARLY: f64 = 30.0;
 /// no drift there is hardly ever found.
 const DRAWN: RangeInclusive<usize> = 120..=1_000;
 
+/// The part of the chance that goes to the shape of the scatter. What is weaker than this has no
+/// such chance, and neither has a step that the ranks say nothing of.
+const FOR_SHAPE: f64 = 0.1;
+const WEAK: f64 = 15.0;
+const HOPELESS: f64 = 0.2;
+
 /// How much less likely a place may be to be in the 95 % confidence interval: the
 /// likelihood ratio of Hinkley (1970), by Siegmund's distribution (1988) of it,
 /// `(1 - exp(-x))^2` for the logarithm x.
 const LESS_LIKELY: f64 = 3.68;
 
-/// The weight of the scatter as it was seen, beside that of a normal one with wide tails,
-/// which counts distances linearly from so many deviations on (Huber, 1964).
+/// The weight of the scatter as it was seen, which is rough where points are few, beside that of a
+/// normal one with wide tails, which counts distances linearly from so many deviations on
+/// (Huber, 1964). The area below the latter is so many deviations.
 const KERNELS: f64 = 0.3;
 const HUBER: f64 = 2.0;
+const HUBER_AREA: f64 = 2.528;
+
+/// If the scatter as it was seen explains all points together so much better than that one, as that
+/// of two groups does, it counts alone: the logarithm of the ratio of likelihoods.
+const FAR_BETTER: f64 = 10.0;
 
 /// How many points on each side a change is located by.
 const AROUND: usize = 200;
@@ -112,7 +127,25 @@ pub(super) fn best(
         }
         false => p,
     };
-    Some(Split::new(found.at, p, found.memory))
+    let by_ranks = Split::new(found.at, p, found.memory);
+    if p <= asked {
+        return Some(by_ranks);
+    }
+    Some(by_shape(values, &places, by_ranks, asked).unwrap_or(by_ranks))
+}
+
+/// The second level that the shape of the scatter tells of, if its chance is at most what is
+/// `asked`; near the one that the ranks tell of.
+fn by_shape(values: &[Nanos], places: &[usize], by_ranks: Split, asked: f64) -> Option<Split> {
+    // In a long series the ranks tell enough.
+    if by_ranks.p > HOPELESS || values.len() > *DRAWN.end() {
+        return None;
+    }
+    let inflation = by_ranks.memory.inflation();
+    let step = shape::step(values, places, by_ranks.at, WEAK * inflation)?;
+    let z = (step.strength / inflation).max(0.0).sqrt();
+    let p = chance(z, values.len(), places.len()) / FOR_SHAPE;
+    (p <= asked).then(|| Split::new(step.at, p, by_ranks.memory))
 }
 
 /// Where the level of `values` changes, near `at`, by the values themselves and not by
@@ -127,12 +160,7 @@ fn located(
     inflation: f64,
 ) -> (usize, (usize, usize)) {
     let (from, to) = (at.saturating_sub(AROUND), (at + AROUND).min(values.len()));
-    let near: Vec<f64> = values
-        .iter()
-        .take(to)
-        .skip(from)
-        .map(|v| v.get() as f64)
-        .collect();
+    let near = numbers(values.get(from..to).unwrap_or_default());
     let places: Vec<usize> = places
         .iter()
         .filter(|p| (from + LEAST..=to - LEAST.min(to)).contains(*p))
@@ -190,31 +218,11 @@ fn middle_place(places: &[usize], weight: impl Fn(usize) -> f64, top: usize) -> 
 /// The logarithm of the likelihood that so many of the first `values` are of the level
 /// before `at` and the others of that after it, but for a constant.
 fn gains(values: &[f64], at: usize) -> Vec<f64> {
-    let (first, second) = values.split_at(at.min(values.len()));
-    let (low, high) = (middle(first), middle(second));
-    let rest = first
-        .iter()
-        .map(|v| v - low)
-        .chain(second.iter().map(|v| v - high));
-    let rest: Vec<f64> = rest.collect();
-    let distances = rest.iter().map(|r| r.abs()).collect::<Vec<f64>>();
-    let deviation = (middle(&distances) * 1.4826)
-        .max((high - low).abs() * 0.02)
-        .max(0.5);
-    // Silverman's width (1986) for the kernel of Epanechnikov.
-    let width = 2.0 * deviation * (values.len().max(2) as f64).powf(-0.2);
-    let likelihood = |own: usize, r: f64| {
-        let others = rest.iter().enumerate().filter(|(i, _)| *i != own);
-        let near: f64 = others
-            .map(|(_, other)| (1.0 - ((r - other) / width).powi(2)).max(0.0))
-            .sum();
-        let kernels = 0.75 * near / (width * rest.len() as f64);
-        // Now and then a boot is anywhere.
-        let wide = 10.0 * deviation;
-        let anywhere = 0.5 / wide * (-r.abs() / wide).exp();
-        (0.97 * kernels + 0.03 * anywhere).ln()
+    let Some(scatter) = Scatter::around(values, at) else {
+        return Vec::new();
     };
-    // A kernel's likelihood is rough where points are few: a smooth one goes with it.
+    let (low, high) = scatter.levels;
+    let deviation = scatter.deviation();
     let smooth = |r: f64| {
         let d = r.abs() / deviation;
         match d <= HUBER {
@@ -222,19 +230,18 @@ fn gains(values: &[f64], at: usize) -> Vec<f64> {
             false => -HUBER * (d - HUBER / 2.0),
         }
     };
-    let of = |i: usize, r: f64| KERNELS * likelihood(i, r) + (1.0 - KERNELS) * smooth(r);
     let each = values.iter().enumerate();
-    let each = each.map(|(i, v)| of(i, v - low) - of(i, v - high));
+    let better = each.clone().map(|(i, v)| {
+        let level = scatter.level(i);
+        scatter.logarithm(i, *v, level) - smooth(v - level) + (HUBER_AREA * deviation).ln()
+    });
+    let kernels = match better.sum::<f64>() > FAR_BETTER {
+        true => 1.0,
+        false => KERNELS,
+    };
+    let of = |i: usize, v: f64, level: f64| {
+        kernels * scatter.logarithm(i, v, level) + (1.0 - kernels) * smooth(v - level)
+    };
+    let each = each.map(|(i, v)| of(i, *v, low) - of(i, *v, high));
     sums(&each.collect::<Vec<f64>>())
-}
-
-/// The median of numbers; 0 of none.
-fn middle(numbers: &[f64]) -> f64 {
-    let mut sorted = numbers.to_vec();
-    let at = sorted.len() / 2;
-    if sorted.is_empty() {
-        return 0.0;
-    }
-    let (_, middle, _) = sorted.select_nth_unstable_by(at, f64::total_cmp);
-    *middle
 }
