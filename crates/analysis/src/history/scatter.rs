@@ -2,6 +2,9 @@
 
 use record::Nanos;
 
+/// In fewer points the shape of a scatter cannot be told.
+pub(super) const TELLS_SHAPE: usize = 60;
+
 /// Now and then a boot is anywhere: so often, and so many deviations away on average.
 const ANYWHERE: f64 = 0.03;
 const FAR: f64 = 10.0;
@@ -96,11 +99,13 @@ impl Density {
         let distances: Vec<f64> = rest.iter().map(|r| r.abs()).collect();
         let narrowest = narrowest.max(0.5);
         let deviation = (middle(&distances)? * OF_MEDIAN).max(narrowest);
-        let quarter = rest.len() / 4;
-        let quarters = rest.iter().zip(rest.iter().skip(quarter));
+        let quarters = rest.iter().zip(rest.iter().skip(rest.len() / 4));
         let densest = quarters.map(|(a, b)| b - a).fold(f64::MAX, f64::min) / OF_QUARTER;
+        let inner = match rest.len() < TELLS_SHAPE {
+            true => deviation,
+            false => deviation.min(densest).max(narrowest),
+        };
         // Silverman's width (1986), of the densest part: two groups are no wide one.
-        let inner = deviation.min(densest).max(narrowest);
         let width = 2.0 * inner * (rest.len().max(2) as f64).powf(-0.2);
         let cell = width / CELLS;
         let from = first.max(-REACHES * inner) - width;

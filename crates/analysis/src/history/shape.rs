@@ -5,13 +5,11 @@
 //! can: the ratio of the largest likelihoods of both. The density of the scatter is that which
 //! was seen around the step, without the boot itself.
 
-use super::scatter::{Scatter, numbers};
+use super::scatter::{Scatter, TELLS_SHAPE, numbers};
 use super::strength::sums;
 use record::Nanos;
 
-/// In fewer points the shape of the scatter cannot be told.
-const FEWEST: usize = 60;
-/// Nor can it if they have fewer different values: a step of whole ticks of a coarse clock fits them
+/// Fewer different values do not tell the shape of their scatter: a step of whole ticks of a coarse clock fits them
 /// better than any line does.
 const FEWEST_VALUES: usize = 30;
 
@@ -50,7 +48,7 @@ pub(super) fn step(values: &[Nanos], places: &[usize], at: usize, needed: f64) -
     let mut different = values.to_vec();
     different.sort_unstable();
     different.dedup();
-    if values.len() < FEWEST || different.len() < FEWEST_VALUES {
+    if values.len() < TELLS_SHAPE || different.len() < FEWEST_VALUES {
         return None;
     }
     let values = numbers(values);

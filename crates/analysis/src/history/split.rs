@@ -10,7 +10,7 @@
 use super::chance::{careful, chance, few};
 use super::normal::scores;
 use super::null::Null;
-use super::scatter::{Scatter, numbers};
+use super::scatter::{Scatter, TELLS_SHAPE, numbers};
 use super::shape;
 use super::strength::{FEW, LEAST, Memory, strongest, sums, two_levels, without_memory};
 use record::Nanos;
@@ -235,7 +235,8 @@ fn gains(values: &[f64], at: usize) -> Vec<f64> {
         let level = scatter.level(i);
         scatter.logarithm(i, *v, level) - smooth(v - level) + (HUBER_AREA * deviation).ln()
     });
-    let kernels = match better.sum::<f64>() > FAR_BETTER {
+    let is_told = values.len() >= TELLS_SHAPE && better.sum::<f64>() > FAR_BETTER;
+    let kernels = match is_told {
         true => 1.0,
         false => KERNELS,
     };
