@@ -353,7 +353,7 @@ pub(super) fn rebuilds(view: &View<'_>) -> Vec<Found> {
 
 /// Units that products seldom need, or not before first light, and what is
 /// lost without them.
-const OPTIONAL: [(&str, &str); 43] = [
+const OPTIONAL: [(&str, &str); 44] = [
     ("ModemManager.service", "no modems"),
     (
         "accounts-daemon.service",
@@ -363,6 +363,10 @@ const OPTIONAL: [(&str, &str); 43] = [
     ("apport.service", "crashes are not reported"),
     ("avahi-daemon.service", "no mDNS names"),
     ("bluetooth.service", "no Bluetooth"),
+    (
+        "casper-md5check.service",
+        "the live medium is not checked for damage",
+    ),
     (
         "cloud-config.service",
         "no settings from the cloud provider",
