@@ -133,9 +133,12 @@ pub fn phases_with(record: &Record, options: &Options) -> Phases {
     let entry = of_kernel.find(is_entry).map(|m| m.at);
     let before_entry =
         |m: &Mark| begins_kernel(&m) && !is_entry(&m) && entry.is_some_and(|e| m.at <= e);
+    let own = told_userspace(record);
+    let is_coarse = |m: &Mark| own.is_some_and(|own| is_coarser(m, own));
     let mut parts: Vec<Part<'_>> = Vec::new();
     for mark in record.marks() {
-        let Some(phase) = mark.begins.filter(|_| mark.at < end && !before_entry(mark)) else {
+        let is_one = |_: &Phase| mark.at < end && !before_entry(mark) && !is_coarse(mark);
+        let Some(phase) = mark.begins.filter(is_one) else {
             continue;
         };
         match parts.last_mut() {
@@ -175,6 +178,29 @@ pub fn phases_with(record: &Record, options: &Options) -> Phases {
         first_light,
         last,
     }
+}
+
+/// The fact of the time in userspace as systemd printed it.
+const TOLD_USERSPACE: &str = "systemd.startup_userspace_ns";
+
+/// When userspace began as systemd itself says at the end of the boot, if nothing in that log
+/// is stamped by the kernel's clock.
+fn told_userspace(record: &Record) -> Option<&Mark> {
+    let mut facts = record.facts().iter();
+    let told = facts.find(|f| record.name(f.key) == TOLD_USERSPACE)?;
+    let is_told = |m: &&Mark| m.begins == Some(Phase::Userspace) && m.origin == told.origin;
+    record.marks().iter().find(is_told)
+}
+
+/// Whether a line of the same log says that programs ran a little earlier: its stamp was cut
+/// to a whole second.
+fn is_coarser(mark: &Mark, own: &Mark) -> bool {
+    let by = own.at - mark.at;
+    mark.begins.is_some_and(|phase| phase >= Phase::Initrd)
+        && mark.origin != own.origin
+        && mark.origin.source == own.origin.source
+        && Nanos::ZERO < by
+        && by <= Nanos::from_millis(1_000)
 }
 
 /// Ends the kernel by the best evidence there is, where its own line that it runs the first

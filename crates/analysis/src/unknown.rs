@@ -160,13 +160,11 @@ fn known<'r>(record: &'r Record, phases: &'r Phases) -> Vec<Known<'r>> {
     let mut all: Vec<Known<'r>> = Vec::new();
     for message in record.messages() {
         let text = record.text(message);
-        // A line of a timer says nothing of what goes on beside it.
-        all.extend(
-            message
-                .at
-                .filter(|_| !is_beside(text))
-                .map(|t| at(t, t, text)),
-        );
+        // A line of a timer says nothing of what goes on beside it. Another was written at
+        // any time within the step of its stamp.
+        let step = record.coarse_step(message);
+        let start = message.at.filter(|_| !is_beside(text));
+        all.extend(start.map(|t| at(t, t + step, text)));
     }
     for mark in record.marks() {
         all.push(at(mark.at, mark.at, record.name(mark.name)));

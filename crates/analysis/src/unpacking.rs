@@ -44,6 +44,10 @@ pub(crate) fn unpacking(record: &Record) -> Option<Unpacking> {
     let first = lines.find(|m| m.at.is_some() && begins(record.text(m)))?;
     let last = lines.find(|m| record.text(m).starts_with(ENDS))?;
     let (start, end) = (first.at?, last.at?);
+    // Coarse stamps hide up to a step of it.
+    let step = record.coarse_step(last);
+    let end = end - step;
+    (start < end || step == Nanos::ZERO).then_some(())?;
     let is_call = |s: &&record::Span| s.kind == SpanKind::Initcall && record.name(s.name) == CALL;
     let mut calls = record.spans().iter().filter(is_call);
     let within = |s: &record::Span| {

@@ -464,6 +464,26 @@ fn a_silence_of_the_loader_is_a_read_or_the_kernels() {
     assert_eq!(range_ms(stages[0]), (211, 1_055, 2_004));
 }
 
+/// What a loader timed itself explains the silence in it, and an image that it read has a name.
+#[test]
+fn an_image_that_the_loader_timed_is_a_read_and_no_silence() {
+    let all = found(
+        "source loader.log serial\nclock serial counter\nmark 0s power-on firmware\n\
+         mark 100ms SBL1 loader\nsay 200ms 6 Modem Image Loaded, Start\n\
+         say 210ms 6 Image Auth, Start\nsay 1210ms 6 more\nsay 2210ms 6 done\n\
+         span stage 200ms 1200ms Modem~Image~Load,~9000000~bytes reported=1s\n",
+    );
+    let titles: Vec<&str> = all.iter().map(|f| f.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "The boot loader writes nothing for 1.000 s after `more`",
+            "The boot loader takes 1.000 s for `Modem Image Load`, which reads 9000000 bytes",
+        ]
+    );
+    assert!(all[1].why.contains("9.0 MB/s"), "{}", all[1].why);
+}
+
 /// What an early console wrote before the kernel's clock ran is in none of its times.
 #[test]
 fn an_early_console_writes_before_the_clock_runs() {

@@ -876,3 +876,87 @@ fn what_a_timer_starts_is_what_keeps_systemd_busy_behind_the_target() {
     // Half a second behind it there is nothing to save.
     assert!(expected("25.5s", "apt-daily.service") < Some(5_000));
 }
+
+/// A log of the kernel whose stamps have this step.
+fn stamped(step: &str, gap: &str) -> String {
+    format!(
+        "source dmesg kernel-log\nclock realtime wall {step}\nmark 0s kernel-start kernel\n\
+         mark 20s userspace-start userspace\nmark 30s startup-finished -\n\
+         say 0s 6 Linux version 6.1\nsay 1s 6 Memory: 512000K\nsay 2s 6 a: one\n\
+         say {gap} 6 b: two\nsay 20s 6 Run /sbin/init as init process\n"
+    )
+}
+
+#[test]
+fn whole_seconds_hide_up_to_one_of_a_silence() {
+    let longest = |step: &str, gap: &str| {
+        let all = found(&stamped(step, gap));
+        let silences = all.iter().filter(|f| f.id == "kernel-silence");
+        let of_b = silences.filter(|f| f.title.contains("b: two"));
+        of_b.map(|f| ms(f.saving.unwrap().1)).max()
+    };
+    assert_eq!(longest("1s", "3s"), None);
+    assert_eq!(longest("1s", "5s"), Some(2_000));
+    assert_eq!(longest("1us", "5s"), Some(3_000));
+}
+
+/// A plot of many units, with a stretch in which none starts, until `end`.
+fn plot(end: &str) -> String {
+    let mut text = "source plot.svg systemd-plot\nclock monotonic monotonic\n\
+                    mark 0s kernel-clock-start kernel\nmark 2s userspace-start userspace\n\
+                    mark 30s startup-finished -\n"
+        .to_owned();
+    for unit in 0..20 {
+        text += &format!(
+            "span unit {}ms {}ms own{unit}.service\n",
+            2_100 + unit * 100,
+            2_400 + unit * 100
+        );
+    }
+    text + "span unit 12s 12s sys-net-eth0.device\nspan unit 20s 22s user@0.service\n" + end
+}
+
+#[test]
+fn a_stretch_of_a_plot_without_a_starting_unit_is_told() {
+    let f = one(&plot("span unit 29s 29s online.target\n"), "chain-wait");
+    assert_eq!(f.names, ["online.target", "sys-net-eth0.device"]);
+    let saving = f.saving.unwrap();
+    assert_eq!(
+        (ms(saving.0), ms(f.expected), ms(saving.1)),
+        (5_100, 11_050, 17_000)
+    );
+    // A device appears when it does, and nobody waits for who logs in.
+    let none = |text: &str| found(text).iter().all(|f| f.id != "chain-wait");
+    assert!(none(&plot("")));
+    assert!(none(&plot(
+        "span unit 12s 29s long.service\nspan unit 29s 29s online.target\n"
+    )));
+    // A list that is no plot has not all units.
+    assert!(none(
+        &plot("span unit 29s 29s online.target\n").replace("systemd-plot", "kernel-log")
+    ));
+}
+
+#[test]
+fn what_waits_for_a_passphrase_takes_only_the_rest() {
+    let plot = |end: &str| {
+        format!(
+            "source plot.svg systemd-plot\nclock monotonic monotonic\n\
+             mark 0s kernel-clock-start kernel\nmark 1s initrd-start initrd\n\
+             mark {end} userspace-start userspace\nmark 20s startup-finished -\n\
+             span unit 2s 8s systemd-cryptsetup@root.service\n\
+             span unit 1s {end} root-wait.service\n"
+        )
+    };
+    let of = |all: &[Finding]| {
+        all.iter()
+            .find(|f| f.names == ["root-wait.service"])
+            .cloned()
+    };
+    assert!(of(&found(&plot("8500ms"))).is_some_and(|f| ms(f.saving.unwrap().1) <= 1_500));
+    let f = of(&found(&plot("13s"))).unwrap();
+    assert!(f.title.contains("6.000 s"), "{}", f.title);
+    assert!(f.why.contains("Another 6.000 s"), "{}", f.why);
+    assert!(f.evidence[0].text.contains("12.000 s"), "{:?}", f.evidence);
+    assert!(ms(f.saving.unwrap().1) <= 6_000);
+}

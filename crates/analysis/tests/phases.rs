@@ -312,3 +312,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_systemd_says_of_userspace_is_finer_than_whole_seconds() {
+    let kernel = |ms: i64| {
+        let mut rec = Recorder::new();
+        let source = rec.source("journal.txt", "kernel-log");
+        let clock = rec.clock("monotonic", ClockKind::Monotonic, 1);
+        let line = |offset| record::Origin { source, offset };
+        rec.mark(clock, "a", 0, Some(Phase::Kernel), line(0));
+        rec.mark(clock, "b", ms * 1_000_000, Some(Phase::Userspace), line(1));
+        rec.fact("systemd.startup_userspace_ns", "5000000000", line(2));
+        rec.mark(clock, "c", 3_600_000_000, Some(Phase::Userspace), line(2));
+        rec.mark(clock, "startup-finished", 8_600_000_000, None, line(2));
+        let rows = phases(&rec.finish()).phases;
+        let kernel = rows.iter().find(|p| p.name == Phase::Kernel);
+        kernel.map(|p| p.end.0 / 1_000_000)
+    };
+    assert_eq!(kernel(3_200), Some(3_600));
+    // A line that is more than its step earlier says something else.
+    assert_eq!(kernel(2_000), Some(2_000));
+}

@@ -297,6 +297,30 @@ span unit 2s 4s aside.service
     assert_eq!((least, expected, most), (1_050, 3_000, 3_000));
 }
 
+/// A device that appeared long ago, and who logs in, hold nothing up.
+#[test]
+fn without_an_order_nothing_waits_for_a_login_or_an_old_device() {
+    let path = |own: &str| {
+        let text = format!(
+            "source plot.svg systemd-plot\nclock monotonic monotonic\n\
+             mark 0s kernel-clock-start kernel\nmark 1s userspace-start userspace\n\
+             mark 30s startup-finished -\nspan unit 2s 5s one.service\n\
+             span unit 2s 8s dev-sda2.device\nspan unit 20s 22s user@0.service\n{own}\
+             span unit 30s 30s multi-user.target\n"
+        );
+        let found = try_with(&text, &Changes::default()).unwrap();
+        let items = found.path.items.iter();
+        let units = items.filter(|i| i.kind == PathKind::Unit && i.start < i.end);
+        units.map(|i| i.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(path(""), ["one.service"]);
+    // What goes on at once may have waited for it.
+    assert_eq!(
+        path("span unit 8s 29s own.mount\n"),
+        ["dev-sda2.device", "own.mount"]
+    );
+}
+
 /// The durations of units alone, with the total.
 #[test]
 fn a_unit_that_is_as_long_as_the_rest_is_on_the_path() {

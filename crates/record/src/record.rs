@@ -11,6 +11,9 @@ use crate::source::{SourceId, SourceInfo};
 use crate::tables::Tables;
 use crate::time::Nanos;
 
+/// Stamps of such a step are coarse: a boot has many lines in it.
+const COARSE: Nanos = Nanos::from_millis(10);
+
 /// One boot: sorted, on one clock, immutable.
 #[derive(Debug)]
 pub struct Record {
@@ -111,6 +114,16 @@ impl Record {
         let start = message.start as usize;
         let end = start.saturating_add(message.len as usize);
         self.text.get(start..end).unwrap_or("")
+    }
+
+    /// The step of the stamps that a log line's time is from, if it is coarse, such as a
+    /// whole second: the line was written at any time within that step. Else zero.
+    #[must_use]
+    pub fn coarse_step(&self, message: &Message) -> Nanos {
+        let clock = self.clocks.get(usize::from(message.clock.0));
+        let step = clock.map_or(0, |c| c.resolution_ns);
+        let step = Nanos(i64::try_from(step).unwrap_or(i64::MAX));
+        if step >= COARSE { step } else { Nanos::ZERO }
     }
 
     /// Which unit depends on which.

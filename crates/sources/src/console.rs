@@ -53,6 +53,9 @@ const STATES: [&str; 4] = ["OK", "FAILED", "TIME", "DEPEND"];
 /// What it writes while nothing else goes on.
 const RUNNING: &str = "] A start job is running for ";
 
+/// How later versions name such a job, behind a count or none.
+const JOB: [&str; 2] = ["Job ", " running ("];
+
 /// How a step of initramfs-tools begins.
 const STEP: &str = "Begin: ";
 
@@ -61,10 +64,15 @@ fn is_systemds(line: &str) -> bool {
     if line.starts_with(STEP) {
         return true;
     }
-    let Some((state, _)) = line.strip_prefix('[').and_then(|l| l.split_once("] ")) else {
+    let Some((state, rest)) = line.strip_prefix('[').and_then(|l| l.split_once("] ")) else {
         return false;
     };
-    STATES.contains(&state.trim()) || line.contains(RUNNING)
+    let is_running = |rest: &str| {
+        let [job, running] = JOB;
+        let named = rest.starts_with(job) || rest.starts_with('(') && rest.contains(job);
+        named && rest.contains(running)
+    };
+    STATES.contains(&state.trim()) || line.contains(RUNNING) || is_running(rest)
 }
 
 impl Source for Console {

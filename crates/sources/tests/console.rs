@@ -9,6 +9,21 @@ use firstlight_sources::console::Console;
 use proptest::prelude::*;
 
 #[test]
+fn a_running_job_alone_is_a_console() {
+    for line in [
+        "[ ***  ] Job wait-for-it.se…tart running (32s / no limit)\n",
+        "[***   ] (1 of 2) Job a.service/start running (5s / 1min 30s)\n",
+    ] {
+        let source = firstlight_sources::sniff(line.as_bytes());
+        assert_eq!(
+            source.map(firstlight_sources::Source::name),
+            Some("console"),
+            "{line}"
+        );
+    }
+}
+
+#[test]
 fn the_corpus_gives_what_it_gave() {
     check_corpus("console");
 }

@@ -6,7 +6,7 @@ mod common;
 
 use common::{assert_conserved, check_corpus, expected, read, sample, samples_in};
 use firstlight_sources::serial::{Serial, Stages, stages_from_toml};
-use firstlight_sources::{Input, Source};
+use firstlight_sources::{Input, Sniff, Source};
 use proptest::prelude::*;
 use record::{Message, Nanos, Phase, Record, mark};
 use serde_json::Value;
@@ -206,6 +206,18 @@ fn the_end_of_the_boot_before_is_left_out() {
 }
 
 #[test]
+fn a_loader_that_nobody_knows_begins_with_its_first_line() {
+    let log = "[0000.100] [Own] version 1\n[0000.200] memory\n[0001.500] loads\n\
+               [0002.600] jumps\n[    0.000000] Booting Linux on physical CPU 0x0\n\
+               [    1.000000] x\n";
+    let record = read(&Serial, log.as_bytes());
+    assert_conserved(&record);
+    assert_eq!(record.zero(), "loader");
+    let at = |name: &str| record.mark(name).map(|m| m.at.0 / 1_000_000);
+    assert_eq!(at(mark::KERNEL_CLOCK_START), Some(2_500));
+}
+
+#[test]
 fn allwinners_loaders_stamp_their_own_lines() {
     let log = "[34]HELLO! BOOT0 is starting!\n[146]Entry_name        = dtb\n\n\
                U-Boot 2018.05\n\n[00.158]DRAM:  64 MiB\n[02.500]Starting kernel ...\n\
@@ -215,6 +227,58 @@ fn allwinners_loaders_stamp_their_own_lines() {
     let at = |name: &str| record.mark(name).map(|m| m.at.0 / 1_000_000);
     assert_eq!(at("BOOT0"), Some(0));
     assert_eq!(at(mark::KERNEL_CLOCK_START), Some(2_466));
+}
+
+/// The times of a stage, in milliseconds: from, to, and how long the loader says that it took.
+type Stage<'a> = (&'a str, Option<i64>, Option<i64>, Option<i64>);
+
+fn stages(record: &Record) -> Vec<Stage<'_>> {
+    let ms = |t: Option<Nanos>| t.map(|t| t.0 / 1_000_000);
+    let spans = record.spans().iter();
+    let mut all: Vec<_> = spans
+        .map(|s| (record.name(s.name), ms(s.start), ms(s.end), ms(s.reported)))
+        .collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn qualcomms_loaders_count_from_reset() {
+    let log = std::fs::read(common::workspace().join("corpus/serial/qualcomm.log")).unwrap();
+    let record = read(&Serial, &log);
+    assert_conserved(&record);
+    assert_eq!(record.zero(), mark::POWER_ON);
+    assert_eq!(record.mark("SBL1").unwrap().at, Nanos(120_000_000));
+    let some = |from, to, took| (Some(from), Some(to), Some(took));
+    let expected = [
+        ("APPSBL -  Image Load, 500000 bytes", some(1_201, 1_241, 40)),
+        ("Image Auth", some(204, 224, 20)),
+        ("MODEM Image Load, 9000000 bytes", some(200, 1_200, 1_000)),
+        ("boot_flash_init", some(150, 180, 30)),
+        // The boot ROM's lengths are all of its time.
+        ("bootable_media_detect", some(4, 100, 96)),
+        ("pbl_apps_init", some(0, 4, 4)),
+        // Nothing tells when this began.
+        ("sbl1_hw_init", (None, None, Some(2))),
+    ];
+    let expected: Vec<_> = expected.map(|(n, (f, t, l))| (n, f, t, l)).into();
+    assert_eq!(stages(&record), expected);
+    assert_eq!(Serial.sniff(&log), Sniff::Yes);
+}
+
+#[test]
+fn a_counter_that_begins_anew_is_another_boot() {
+    let one =
+        "B -       100 - PBL, Start\nB -     90000 - SBL1, Start\nB -    100000 - SBL1, End\n";
+    let log = format!("{one}{one}");
+    assert_eq!(Serial.boots(log.as_bytes()).len(), 2);
+    // Where a kernel stamps its lines, the log is the kernel's.
+    let all = format!("{log}U-Boot 2016.01\n[    0.000000] Linux version 4.4\n");
+    assert_ne!(Serial.sniff(all.as_bytes()), Sniff::Yes);
+    assert_eq!(
+        firstlight_sources::sniff(all.as_bytes()).map(Source::name),
+        Some("kernel-log")
+    );
 }
 
 #[test]

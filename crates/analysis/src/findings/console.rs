@@ -86,7 +86,9 @@ fn weigh(view: &View<'_>, baud: i64, wanted: impl Fn(&Message) -> bool) -> Weigh
 /// The stamp of all lines before the kernel's clock runs, where an early console is there by
 /// then: it writes each at once, so that they do not wait for a time that has a stamp.
 fn early_console(view: &View<'_>, source: &[Message]) -> Option<Nanos> {
-    let first = source.iter().find_map(|m| m.at)?;
+    let timed = source.iter().find_map(|m| Some((m, m.at?)));
+    // Coarse stamps are equal while the clock runs, too.
+    let (_, first) = timed.filter(|(m, _)| view.record.coarse_step(m) == Nanos::ZERO)?;
     let mut stopped = source
         .iter()
         .take_while(|m| m.at.is_none_or(|at| at == first));

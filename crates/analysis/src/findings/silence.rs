@@ -271,9 +271,11 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
         let is_random = random.as_ref().is_some_and(|r| r.from == from);
         // All of the wait for the root is one finding.
         let is_root = root.as_ref().is_some_and(|r| r.0 <= from && to <= r.1);
-        if to - from > least && enabled != Some(to) && !is_flush && !is_random && !is_root {
+        // Coarse stamps hide up to a step of it.
+        let gap = to - from - view.record.coarse_step(line.message);
+        if gap > least && enabled != Some(to) && !is_flush && !is_random && !is_root {
             found.push(Silence {
-                gap: to - from,
+                gap,
                 line,
                 next,
                 beside,

@@ -353,7 +353,7 @@ pub(super) fn rebuilds(view: &View<'_>) -> Vec<Found> {
 
 /// Units that products seldom need, or not before first light, and what is
 /// lost without them.
-const OPTIONAL: [(&str, &str); 43] = [
+const OPTIONAL: [(&str, &str); 44] = [
     ("ModemManager.service", "no modems"),
     (
         "accounts-daemon.service",
@@ -363,6 +363,10 @@ const OPTIONAL: [(&str, &str); 43] = [
     ("apport.service", "crashes are not reported"),
     ("avahi-daemon.service", "no mDNS names"),
     ("bluetooth.service", "no Bluetooth"),
+    (
+        "casper-md5check.service",
+        "the live medium is not checked for damage",
+    ),
     (
         "cloud-config.service",
         "no settings from the cloud provider",
@@ -635,6 +639,18 @@ const CRYPTSETUP: &str = "systemd-cryptsetup@";
 
 /// A key alone is derived in less.
 const DERIVED: Nanos = Nanos(3_000_000_000);
+
+/// How long a disk waited for its passphrase while a unit started that began before and ended
+/// after it: such as the initramfs' wait for the root device.
+pub(super) fn passphrase_within(view: &View<'_>, unit: &record::Span) -> Nanos {
+    let units = spans::distinct(view.record);
+    let asked = units.iter().filter_map(|s| {
+        let is_one = s.kind == SpanKind::Unit && view.record.name(s.name).starts_with(CRYPTSETUP);
+        let is_within = is_one && unit.start < s.start && s.end < unit.end;
+        s.start.filter(|_| is_within).zip(s.end).map(|(f, t)| t - f)
+    });
+    asked.filter(|t| *t >= DERIVED).max().unwrap_or(Nanos::ZERO)
+}
 
 /// The boot waits until a person has typed a passphrase.
 pub(super) fn passphrase(view: &View<'_>) -> Option<Found> {

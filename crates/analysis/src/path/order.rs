@@ -176,22 +176,27 @@ fn as_usual(units: &mut Vec<Unit<'_>>, reached: impl Fn(&str) -> Option<Nanos>) 
     }
 }
 
+/// What waits for a device goes on sooner than this after it appeared.
+const AFTER_DEVICE: Nanos = Nanos(5_000_000_000);
+
 /// Where nothing is known of the order, each unit comes after the one that ended last
-/// before it began.
+/// before it began. Nothing waits for who logs in, nor for a device that was there long ago.
 fn one_after_another(units: &mut [Unit<'_>]) {
     let places = units.iter().enumerate();
     let ends = places.filter_map(|(at, u)| {
         let (start, end) = u.seen?;
-        (start < end).then_some((end, at))
+        let is_device = u.name.ends_with(".device");
+        (start < end && !usual::is_of_login(u.name)).then_some((end, at, is_device))
     });
-    let mut ends: Vec<(Nanos, usize)> = ends.collect();
+    let mut ends: Vec<(Nanos, usize, bool)> = ends.collect();
     ends.sort_unstable();
     for unit in units {
         let Some((start, _)) = unit.seen else {
             continue;
         };
         let before = ends.partition_point(|e| e.0 <= start);
-        let last = before.checked_sub(1).and_then(|b| ends.get(b));
+        let mut before = ends.iter().take(before).rev();
+        let last = before.find(|e| !e.2 || start - e.0 <= AFTER_DEVICE);
         unit.after.extend(last.map(|l| l.1));
     }
 }

@@ -133,6 +133,14 @@ const LATE: [&str; 8] = [
 /// Services of systemd that start when a device appears: nothing waits for them.
 const OF_DEVICES: [&str; 2] = ["systemd-rfkill.service", "systemd-backlight@"];
 
+/// What starts when somebody logs in: no target comes after it.
+const OF_LOGIN: [&str; 2] = ["user@", "user-runtime-dir@"];
+
+/// Whether a unit starts when somebody logs in.
+pub(super) fn is_of_login(unit: &str) -> bool {
+    OF_LOGIN.iter().any(|l| unit.starts_with(l))
+}
+
 /// When in a boot a unit starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -169,7 +177,7 @@ fn of_service(unit: &str) -> Stage {
     if manager_of(unit).is_some() {
         return Stage::Online;
     }
-    if OF_DEVICES.iter().any(|d| unit.starts_with(d)) {
+    if OF_DEVICES.iter().any(|d| unit.starts_with(d)) || is_of_login(unit) {
         return Stage::Unknown;
     }
     let of_systemd = unit.starts_with("systemd-") || unit.starts_with("modprobe@");
@@ -239,6 +247,7 @@ mod tests {
                 Some("multi-user.target"),
             ),
             ("own.service", &["basic.target"], Some("multi-user.target")),
+            ("user@1000.service", &[], None),
             (
                 "systemd-networkd-wait-online@eth0.service",
                 &["systemd-networkd.service"],

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! source boot.log kernel-log          what follows is from this source
-//! clock printk printk                 and on this clock (name, kind)
+//! clock printk printk                 and on this clock (name, kind; a step, if it is coarse)
 //! relate serial 1.5s printk 0s        two clocks, read at one instant
 //! mark 0s kernel-start kernel         an instant; `-`: begins no phase
 //! span initcall 1ms 2ms foo_init reported=3us doubt=overlap outcome=-517 track=1 cpu=1ms
@@ -167,7 +167,8 @@ pub fn record(text: &str) -> Record {
             continue;
         }
         if words[0] == "clock" {
-            clock = Some(rec.clock(words[1], kind(words[2]), 1));
+            let step = words.get(3).map_or(1, |s| time(s).unwrap().unsigned_abs());
+            clock = Some(rec.clock(words[1], kind(words[2]), step));
             continue;
         }
         let source = *source.get_or_insert_with(|| rec.source("test.log", "kernel-log"));

@@ -332,8 +332,9 @@ fn looks_like_program(text: &[u8]) -> bool {
         |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'(' | b')');
     let name = text.iter().take(64).take_while(named).count();
     match text.get(name..) {
-        Some([b'[', pid @ ..]) if name > 0 => {
-            matches!(number(pid), Some((_, [b']', b':', b' ', ..])))
+        // The kernel numbers its interrupt controllers in the same way.
+        Some([b'[', pid @ ..]) if name > 0 && !text.starts_with(b"IOAPIC[") => {
+            matches!(number(pid), Some((1.., [b']', b':', b' ', ..])))
         }
         _ => false,
     }

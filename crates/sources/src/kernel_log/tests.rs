@@ -89,6 +89,18 @@ fn a_log_that_begins_with_the_end_of_another_boot() {
 }
 
 #[test]
+fn what_the_kernel_numbers_in_brackets_is_no_program() {
+    let record = log(
+        "[    0.064595] IOAPIC[0]: apic_id 33, version 33, GSI 0-23\n\
+        [    0.064600] IOAPIC[1]: apic_id 34, version 33, GSI 24-55\n\
+        [    1.000000] NET: Registered PF_INET6 protocol family\n\
+        [    6.500000] systemd-udevd[312]: starting\n",
+    );
+    let line = record.mark(mark::FIRST_USERSPACE_LINE);
+    assert_eq!(line.map(|m| m.at.get()), Some(6_500_000_000));
+}
+
+#[test]
 fn forms_of_logs_that_others_post() {
     let names = |record: &Record| -> Vec<&'static str> {
         record.notes().iter().map(|n| n.kind.name).collect()

@@ -19,6 +19,7 @@
 //! | `# lost COUNT WHAT` | the serial driver lost or damaged characters |
 //! | `# latency N ms` | so long the adapter may keep characters back |
 
+mod lengths;
 mod notes;
 mod own;
 mod relation;
@@ -32,6 +33,7 @@ use crate::kernel_log::{At, Outcome, Reader as KernelReader, Units};
 use crate::several_boots::ranges;
 use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
+use lengths::Lengths;
 use notes as note;
 use own::{Begin, Said};
 use record::{ClockId, ClockKind, Nanos, NoteKind, Origin, Phase, Recorder, SourceId, mark};
@@ -134,7 +136,7 @@ fn sniff(head: &[u8], stages: &Stages) -> Sniff {
         }
     }
     match form {
-        Form::Own | Form::Elapsed | Form::Allwinner => Sniff::Yes,
+        Form::Own | Form::Elapsed | Form::Allwinner | Form::Qualcomm => Sniff::Yes,
         _ if loader || nested.saturating_mul(2) > stamped => Sniff::Yes,
         Form::TimeOfDay => Sniff::Maybe,
         // A loader of which nothing is known may stamp its lines so; prose does not.
@@ -186,6 +188,7 @@ fn read_boot(input: Input<'_>, boot: Option<Range<u64>>, stages: &Stages, record
         seen: vec![false; stages.len()],
         clock: None,
         step_ns: 1,
+        first: None,
         last: None,
         quiet_since: None,
         time: Unroller::default(),
@@ -193,6 +196,7 @@ fn read_boot(input: Input<'_>, boot: Option<Range<u64>>, stages: &Stages, record
         bootstage: BootstageReader::new(source),
         units: Units::default(),
         relation: Relation::default(),
+        lengths: Lengths::default(),
     };
     for line in text::lines(input.bytes) {
         let offset = line.offset;
@@ -224,6 +228,7 @@ const LONGEST_BANNER: usize = 4_096;
 fn boots(bytes: &[u8], form: Option<Form>, begin: Begin, stages: &Stages) -> Vec<Range<u64>> {
     let mut starts: Vec<u64> = Vec::new();
     let (mut kernel, mut version) = (false, false);
+    let mut before = i64::MIN;
     let is_told = begin.power.is_some() || begin.reset.is_some();
     let mut told = !is_told;
     let end = bytes.len() as u64;
@@ -234,6 +239,13 @@ fn boots(bytes: &[u8], form: Option<Form>, begin: Begin, stages: &Stages) -> Vec
             Some((stamp, text)) => (Some(stamp.first), text),
             None => (None, &*line),
         };
+        // A counter that runs from reset begins anew with it.
+        if form == Some(Form::Qualcomm)
+            && let Some(first) = first
+            && std::mem::replace(&mut before, first) > first
+        {
+            starts.push(offset);
+        }
         if !told {
             told = match begin.power {
                 Some(power) => first.is_some_and(|first| first >= power),
@@ -288,7 +300,8 @@ struct Reader<'a> {
     clock: Option<ClockId>,
     /// The step of its stamps, in nanoseconds.
     step_ns: u64,
-    /// The last stamped line.
+    /// The first stamped line, and the last one.
+    first: Option<(ClockId, i64, Origin)>,
     last: Option<(ClockId, i64)>,
     /// When the last character arrived.
     quiet_since: Option<i64>,
@@ -297,6 +310,8 @@ struct Reader<'a> {
     bootstage: BootstageReader,
     units: Units,
     relation: Relation,
+    /// What Qualcomm's loaders timed.
+    lengths: Lengths,
 }
 
 impl Reader<'_> {
@@ -310,7 +325,11 @@ impl Reader<'_> {
     fn clock(&mut self, digits: u8, recorder: &mut Recorder) -> ClockId {
         *self.clock.get_or_insert_with(|| {
             self.step_ns = 10_u64.pow(9 - u32::from(digits.min(9)));
-            recorder.clock("serial", ClockKind::Wall, self.step_ns)
+            let kind = match self.form {
+                Some(Form::Qualcomm) => ClockKind::Counter,
+                _ => ClockKind::Wall,
+            };
+            recorder.clock("serial", kind, self.step_ns)
         })
     }
 
@@ -424,11 +443,15 @@ impl Reader<'_> {
         }
         let Some((form, (stamp, text))) = self.form.and_then(|f| Some((f, f.split(&bytes)?)))
         else {
+            if self.form == Some(Form::Qualcomm) && self.length(&bytes, origin, recorder) {
+                return;
+            }
             self.unstamped(&bytes, origin, recorder);
             return;
         };
         if form == Form::Seconds && self.time.goes_back(&stamp) && begins_kernel(text) {
             // The loader stamped its own lines, and the kernel does so now.
+            self.loader_began(recorder);
             self.form = None;
             self.relation.join(self.last, origin, recorder);
             self.unstamped(&bytes, origin, recorder);
@@ -439,7 +462,12 @@ impl Reader<'_> {
             recorder.note(origin, &note::COARSE_STAMPS, String::new);
         }
         let (at, step) = self.time.next(form, &stamp);
+        if form == Form::Qualcomm {
+            self.counts_from_reset(clock, origin, recorder);
+            self.lengths.stamped(&screen(text), at, clock, recorder);
+        }
         let silence = at.saturating_sub(self.quiet_since.unwrap_or(i64::MIN));
+        self.first.get_or_insert((clock, at, origin));
         self.last = Some((clock, at));
         step_notes(step, clock, origin, recorder);
         let took = stamp.last.map(|last| last.saturating_sub(stamp.first));
@@ -503,6 +531,38 @@ impl Reader<'_> {
                 recorder.took(self.source);
             }
         }
+    }
+
+    /// A loader of which no line begins a known stage began with its first one.
+    fn loader_began(&self, recorder: &mut Recorder) {
+        if let Some((clock, at, origin)) = self.first.filter(|_| !self.seen.contains(&true)) {
+            recorder.mark(clock, "loader", at, Some(Phase::Loader), origin);
+        }
+    }
+
+    /// Qualcomm's loaders count from the reset.
+    fn counts_from_reset(&self, clock: ClockId, origin: Origin, recorder: &mut Recorder) {
+        if self.last.is_none() {
+            let firmware = Some(Phase::Firmware);
+            recorder.mark(clock, mark::POWER_ON, 0, firmware, origin);
+            recorder.note(origin, &note::FROM_RESET, String::new);
+        }
+    }
+
+    /// A line of Qualcomm's loaders that says how long something took.
+    fn length(&mut self, line: &[u8], origin: Origin, recorder: &mut Recorder) -> bool {
+        let clock = self.clock(6, recorder);
+        let stages = self.stages;
+        let is_stage = |text: &str| stages.find(text).is_some();
+        let text = screen(line);
+        let is_length = self
+            .lengths
+            .line(&text, is_stage, (clock, origin), recorder);
+        if is_length {
+            recorder.message(clock, None, None, &text, origin);
+            recorder.took(self.source);
+        }
+        is_length
     }
 
     /// Marks the stage that a line begins.
@@ -572,6 +632,7 @@ impl Reader<'_> {
         self.kernel.finish(recorder);
         self.bootstage.finish(recorder);
         if let Some(clock) = self.clock {
+            self.lengths.finish(clock, recorder);
             self.relation.record(clock, self.step_ns, recorder);
         }
     }

@@ -157,3 +157,10 @@ pub(super) const LOADER_CLOCK_JOINED: NoteKind = NoteKind::new(
     "The loader and the kernel used separate clocks. The kernel's zero is assumed to be the \
      loader's last line, so decompression is not visible. Capture the log with host timestamps.",
 );
+
+pub(super) const FROM_RESET: NoteKind = NoteKind::new(
+    "loader_counts_from_reset",
+    Severity::Info,
+    "The loaders' own timestamps count from the reset of the processor, which is taken as power-on. \
+     The boot ROM is shown as firmware.",
+);

@@ -31,6 +31,10 @@ pub(super) enum Form {
     /// `[269]text` in milliseconds and `[02.316]text` in seconds, as Allwinner's loaders
     /// write them, from their own start.
     Allwinner,
+    /// `B -    109678 - SBL1, Start` in microseconds since power came on, as Qualcomm's
+    /// loaders write them. Their lines `D - 5887 - Image Auth, Done` are lengths, and
+    /// `S - ` begins what they count.
+    Qualcomm,
 }
 
 /// A stamp as it stands.
@@ -59,6 +63,11 @@ impl Form {
         if own && lines().any(|l| allwinner(l.bytes).is_some()) {
             return Some(Self::Allwinner);
         }
+        let stamps = lines().filter(|l| qualcomm(l.bytes).is_some()).count();
+        let is_alone = || !lines().any(|l| super::has_kernel_stamp(l.bytes));
+        if stamps >= FEWEST_OF_QUALCOMM && is_alone() {
+            return Some(Self::Qualcomm);
+        }
         let forms = [
             Self::Elapsed,
             Self::TimeOfDay,
@@ -82,6 +91,7 @@ impl Form {
             Self::Bare => bare(line),
             Self::Plain => plain(line),
             Self::Allwinner => allwinner(line),
+            Self::Qualcomm => qualcomm(line),
         }
     }
 }
@@ -122,6 +132,22 @@ fn allwinner(line: &[u8]) -> Option<(Stamp, &[u8])> {
         digits: 3,
     };
     Some((stamp, rest.strip_prefix(b"]")?))
+}
+
+/// So many lines of this form are no chance. A log in which a kernel stamps its own lines is
+/// the kernel's: between the loaders' last stamp and its first lies another loader without any.
+const FEWEST_OF_QUALCOMM: usize = 4;
+
+fn qualcomm(line: &[u8]) -> Option<(Stamp, &[u8])> {
+    let rest = line.strip_prefix(b"B - ").or(line.strip_prefix(b"S - "))?;
+    let (us, rest) = text::number(text::without_indent(rest))?;
+    let stamp = Stamp {
+        first: i64::try_from(us).ok()?.checked_mul(1_000)?,
+        last: None,
+        delta: None,
+        digits: 6,
+    };
+    Some((stamp, rest.strip_prefix(b" - ")?))
 }
 
 fn own(line: &[u8]) -> Option<(Stamp, &[u8])> {
@@ -433,6 +459,13 @@ mod tests {
             (Form::Own, "1.000000001 1.000000002 x", 1_000_000_001, "x"),
             (Form::Allwinner, "[269]x", 269_000_000, "x"),
             (Form::Allwinner, "[02.316]x", 2_316_000_000, "x"),
+            (Form::Qualcomm, "B -      1500 - x - y", 1_500_000, "x - y"),
+            (
+                Form::Qualcomm,
+                "S -      1500 - PBL, End",
+                1_500_000,
+                "PBL, End",
+            ),
             (Form::Bare, "00:01:01.500000 x", 61_500_000_000, "x"),
             (
                 Form::Bare,

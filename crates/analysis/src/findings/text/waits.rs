@@ -49,13 +49,23 @@ pub(in crate::findings) fn stage(what: impl Display, time: impl Display) -> Stri
     format!("The boot loader takes {time} for {what}")
 }
 
-pub(in crate::findings) fn read(bytes: &str) -> String {
-    format!("reading {bytes} bytes")
+pub(in crate::findings) fn read(bytes: &str, what: Option<&str>) -> String {
+    match what {
+        Some(what) => format!("`{what}`, which reads {bytes} bytes"),
+        None => format!("reading {bytes} bytes"),
+    }
 }
 
-/// The bytes of a stage that is a read.
-pub(in crate::findings) fn read_of(stage: &str) -> Option<&str> {
-    stage.strip_prefix("reading ")?.strip_suffix(" bytes")
+/// The bytes of a stage that is a read, and what they are of: `reading 100 bytes`, and
+/// `Kernel Image Load, 100 bytes`.
+pub(in crate::findings) fn read_of(stage: &str) -> Option<(&str, Option<&str>)> {
+    let stage = stage.strip_suffix(" bytes")?;
+    match stage.strip_prefix("reading ") {
+        Some(bytes) => Some((bytes, None)),
+        None => stage
+            .rsplit_once(", ")
+            .map(|(what, bytes)| (bytes, Some(what))),
+    }
 }
 
 /// `rate`: in megabytes a second.
@@ -79,6 +89,10 @@ pub(in crate::findings) fn unit(unit: impl Display, time: impl Display) -> Strin
 
 pub(in crate::findings) fn blamed(unit: impl Display, time: impl Display) -> String {
     format!("{unit} takes {time} to start")
+}
+
+pub(in crate::findings) fn without_passphrase(asked: impl Display) -> String {
+    format!(" Another {asked} in it pass until a disk is unlocked.")
 }
 
 pub(in crate::findings) fn wait(
@@ -127,6 +141,14 @@ pub(in crate::findings) fn wait_why(earlier: &str, later: &str, suspects: &str) 
         "The critical chain names nothing between the two. {later} also waits for something else: \
          a device, a job that `{earlier}` does not stand for, or a unit that the chain does not \
          show.{more} `systemctl show '*'` has the full order."
+    )
+}
+
+pub(in crate::findings) fn idle_why(later: &str) -> String {
+    format!(
+        "No unit was starting in between. {later} waited for something that is no unit: an \
+         address from the network, a device, or a program in the background. `journalctl -b` shows \
+         what was logged then."
     )
 }
 

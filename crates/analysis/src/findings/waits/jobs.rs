@@ -11,7 +11,11 @@ use record::Nanos;
 
 /// How such lines begin, and how later versions do.
 pub(in crate::findings) const RUNNING: &str = "start job is running for ";
-pub(in crate::findings) const START_RUNNING: &str = "/start running (";
+pub(in crate::findings) const START_RUNNING: &str = " running (";
+
+/// How the job of a unit that starts ends, and what stands for the middle of a long one.
+const START: &str = "/start";
+const LEFT_OUT: [&str; 2] = ["…", "..."];
 
 /// A device that never came; another rule tells of it.
 const TIMED_OUT: &str = "Timed out waiting for device";
@@ -88,8 +92,8 @@ fn shown(line: Line<'_>) -> impl Iterator<Item = Job<'_>> {
         Some((unit, rest))
     });
     let later = line.text.split("Job ").skip(1).filter_map(|part| {
-        let (unit, rest) = part.split_once("/start running")?;
-        Some((unit, times(rest)?.1))
+        let (job, _) = part.split_once(START_RUNNING)?;
+        Some((starting(job)?, times(part)?.1))
     });
     of_text.chain(later).map(move |(unit, (ran, limit))| Job {
         unit: unit.trim(),
@@ -98,6 +102,19 @@ fn shown(line: Line<'_>) -> impl Iterator<Item = Job<'_>> {
         among_others: is_one_of_several(line.text),
         line,
     })
+}
+
+/// The unit of `a.service/start`; a narrow console leaves out the middle of a long one.
+fn starting(job: &str) -> Option<&str> {
+    if let Some(unit) = job.strip_suffix(START) {
+        return Some(unit);
+    }
+    let middle = LEFT_OUT
+        .iter()
+        .find_map(|dots| Some((job.find(dots)?, dots)));
+    let (at, dots) = middle?;
+    let (unit, end) = job.split_at_checked(at + dots.len())?;
+    START.ends_with(end).then_some(unit)
 }
 
 /// `(1 of 2) `
@@ -142,8 +159,22 @@ fn time(text: &str) -> Option<Nanos> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_one_of_several, time, times};
+    use super::{is_one_of_several, starting, time, times};
     use record::Nanos;
+
+    #[test]
+    fn a_job_names_its_unit_even_without_its_middle() {
+        for (job, unit) in [
+            ("a.service/start", Some("a.service")),
+            ("wait-for-it.se…tart", Some("wait-for-it.se…")),
+            ("wait-for-it.se...ce/start", Some("wait-for-it.se...ce")),
+            ("wait-for-it.se...start", Some("wait-for-it.se...")),
+            ("a.service/stop", None),
+            ("wait-for-it.se…stop", None),
+        ] {
+            assert_eq!(starting(job), unit, "{job}");
+        }
+    }
 
     #[test]
     fn times_are_read_as_systemd_writes_them() {

@@ -2,6 +2,7 @@
 //! names of what stands beside it.
 
 mod alone;
+mod idle;
 mod jobs;
 mod late;
 mod links;

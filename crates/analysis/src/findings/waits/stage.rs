@@ -61,9 +61,9 @@ fn timed(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
     let found = stages.filter_map(|span| {
         let time = span.duration().filter(|t| *t >= least)?;
         let name = view.record.name(span.name);
-        if let Some(bytes) = text::read_of(name) {
+        if let Some((bytes, what)) = text::read_of(name) {
             let evidence = view.evidence(text::span(name, time), span.origin);
-            return Some((time, read(bytes, time, evidence)));
+            return Some((time, read(bytes, what, time, evidence)));
         }
         let (what, names) = match name.split_once(" -> ") {
             // What runs before the loader's own first mark is not the loader.
@@ -115,7 +115,8 @@ fn silences(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
             continue;
         };
         let silence = next.message.at.unwrap_or(from).min(until) - from;
-        if silence < least {
+        let silence = silence - view.record.coarse_step(line.message);
+        if silence < least || is_timed(view, from, silence) {
             continue;
         }
         let quote = view.quote(&line);
@@ -123,7 +124,7 @@ fn silences(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
         let is_silence = |time: Nanos| (time - silence).get().abs() <= silence.get() / 5;
         if let Some((bytes, time)) = read_in(&next).filter(|r| is_silence(r.1)) {
             let time = time.min(silence);
-            found.push((silence, read(bytes, time, view.quote(&next))));
+            found.push((silence, read(bytes, None, time, view.quote(&next))));
             continue;
         }
         let (low, expected, high) = OF_SILENCE;
@@ -138,6 +139,19 @@ fn silences(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
     }
     found
 }
+
+/// Whether the loader timed what it did in a silence, or most of it.
+fn is_timed(view: &View<'_>, from: Nanos, silence: Nanos) -> bool {
+    let mut stages = view.record.spans().iter();
+    stages.any(|s| {
+        let both = s.start.zip(s.end).filter(|_| s.kind == SpanKind::Stage);
+        let common = both.map(|(start, end)| end.min(from + silence) - start.max(from));
+        common.is_some_and(|t| t.0 >= silence.0 / 100 * MOST_OF_SILENCE)
+    })
+}
+
+/// From this part on it is most of it, in percent.
+const MOST_OF_SILENCE: i64 = 80;
 
 /// What U-Boot prints of a read: `18370568 bytes read in 11689 ms (1.5 MiB/s)`.
 pub(in crate::findings) const READ: &str = " bytes read in ";
@@ -154,7 +168,7 @@ fn reads(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
     });
     let found = lines.filter_map(|line| {
         let (bytes, time) = read_in(&line)?;
-        (time >= least).then(|| (time, read(bytes, time, view.quote(&line))))
+        (time >= least).then(|| (time, read(bytes, None, time, view.quote(&line))))
     });
     found.collect()
 }
@@ -167,7 +181,7 @@ fn read_in<'a>(line: &Line<'a>) -> Option<(&'a str, Nanos)> {
 }
 
 /// A read of `bytes` that took `time`.
-fn read(bytes: &str, time: Nanos, evidence: Evidence) -> Found {
+fn read(bytes: &str, what: Option<&str>, time: Nanos, evidence: Evidence) -> Found {
     let count = bytes.parse::<u64>().ok().filter(|_| time > Nanos::ZERO);
     let is_slow = count.is_some_and(|b| time > transfer(b, loader::USUAL_RATE / SLOWER));
     let (low, expected, high) = match is_slow {
@@ -176,10 +190,11 @@ fn read(bytes: &str, time: Nanos, evidence: Evidence) -> Found {
     };
     let rate = count.map(|b| b as f64 * 1e3 / time.get() as f64);
     Found::new()
-        .title(text::stage(text::read(bytes), time))
+        .title(text::stage(text::read(bytes, what), time))
         .why(text::read_why(rate))
         .evidence([evidence])
         .parts(time, low, expected, high)
         .within(time)
         .names(["read"])
+        .names(what)
 }

@@ -1,11 +1,11 @@
 //! Units on the chain, and waits between them.
 
 use super::links::ROUNDING;
-use super::{Link, alone, late, links, tail, timeout, worth};
+use super::{Link, alone, idle, late, links, tail, timeout, worth};
 use crate::findings::evidence::Evidence;
 use crate::findings::found::{Found, Scope};
 use crate::findings::text::waits as text;
-use crate::findings::units::is_told;
+use crate::findings::units::{is_told, passphrase_within};
 use crate::findings::view::View;
 use crate::spans;
 use record::{Nanos, Phase, SpanKind};
@@ -24,7 +24,7 @@ const OF_MOST: (i64, i64, i64) = (50, 85, 100);
 /// From which part of the chain on a unit is most of it, in percent.
 const MOST_OF_CHAIN: i64 = 60;
 
-/// Of a wait between two units of a printed chain, whose cause stands elsewhere: in
+/// Of a wait between two units of a printed chain or of a plot, whose cause stands elsewhere: in
 /// published boots its removal brought 0.35 to 1 of it.
 const OF_WAIT: (i64, i64, i64) = (30, 65, 100);
 
@@ -86,7 +86,7 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
     let end = view.phases.end();
     let late = late::late_unit(view).map(|(unit, _)| unit);
     let userspace = view.length(Phase::Userspace);
-    let mut units: Vec<(Nanos, &str, record::Origin)> = spans
+    let mut units: Vec<(Nanos, &str, record::Origin, Nanos)> = spans
         .iter()
         .filter(is_unit)
         .filter_map(|s| {
@@ -95,38 +95,50 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
                 (Some(from), Some(to)) => to.min(end) - from,
                 _ => s.reported.filter(|t| !view.is_beyond_boot(*t))?,
             };
-            Some((time, view.record.name(s.name), s.origin))
+            // A person's time is another rule's.
+            let asked = passphrase_within(view, s);
+            Some((time - asked, view.record.name(s.name), s.origin, asked))
         })
-        .filter(|(time, name, _)| {
+        .filter(|(time, name, ..)| {
             // A short start among others is no cause.
             let is_work = !alone::is_device(name) && !is_told(name);
             let is_work = is_work && (!has_times || *time >= LONG);
             is_work && *time >= worth(view) && late.as_deref() != Some(*name)
         })
         .collect();
-    units.sort_by_key(|(time, name, _)| (std::cmp::Reverse(*time), *name));
+    units.sort_by_key(|(time, name, ..)| (std::cmp::Reverse(*time), *name));
     let longest = units.first().map_or(Nanos::ZERO, |u| u.0);
-    let found = units.into_iter().take(MOST).map(|(time, unit, origin)| {
-        // Without a length of the userspace the first of the list is what counts.
-        let likely = match userspace > Nanos::ZERO {
-            true => time.0 >= userspace.0 / 100 * LIKELY,
-            false => time == longest,
-        };
-        let (low, expected, high) = if likely { BLAMED } else { DOUBTFUL };
-        let part = |percent: i64| Nanos(time.0 / 100 * percent);
-        let (low, expected) = match alone::alone(view, unit) {
-            Some((least, most_likely)) => (least.max(part(low)), most_likely.max(part(expected))),
-            None => (part(low), part(expected)),
-        };
-        Found::new()
-            .title(text::blamed(unit, time))
-            .why(text::BLAMED_WHY)
-            .evidence([view.evidence(text::span(unit, time), origin)])
-            .saving(low, expected, part(high))
-            .within(time)
-            .names([unit])
-            .scope(Scope::Unknown)
-    });
+    let found = units
+        .into_iter()
+        .take(MOST)
+        .map(|(time, unit, origin, asked)| {
+            // Without a length of the userspace the first of the list is what counts.
+            let likely = match userspace > Nanos::ZERO {
+                true => time.0 >= userspace.0 / 100 * LIKELY,
+                false => time == longest,
+            };
+            let (low, expected, high) = if likely { BLAMED } else { DOUBTFUL };
+            let part = |percent: i64| Nanos(time.0 / 100 * percent);
+            let alone = alone::alone(view, unit).filter(|_| asked == Nanos::ZERO);
+            let (low, expected) = match alone {
+                Some((least, most_likely)) => {
+                    (least.max(part(low)), most_likely.max(part(expected)))
+                }
+                None => (part(low), part(expected)),
+            };
+            let mut found = Found::new();
+            if asked > Nanos::ZERO {
+                found.more.push_str(&text::without_passphrase(asked));
+            }
+            found
+                .title(text::blamed(unit, time))
+                .why(text::BLAMED_WHY)
+                .evidence([view.evidence(text::span(unit, time + asked), origin)])
+                .saving(low, expected, part(high))
+                .within(time)
+                .names([unit])
+                .scope(Scope::Unknown)
+        });
     found.collect()
 }
 
@@ -140,7 +152,7 @@ const FIRST_PERCENT: i64 = 10;
 pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
     let (links, is_printed) = links(view);
     if !is_printed {
-        return Vec::new();
+        return idle::stretches(view, OF_WAIT);
     }
     let least = worth(view);
     // What lies after first light saves nothing.
