@@ -165,6 +165,7 @@ fn directories(thing: &Thing, root: &Path, all: &[Made]) -> Result<(Vec<PathBuf>
         ));
     }
     let own = Path::new(thing.installed).parent();
+    let half = durable::beside(&root.join(thing.installed));
     for path in all.iter().map(Made::path).chain([thing.installed]) {
         let mut folder = PathBuf::new();
         let parents = Path::new(path)
@@ -176,8 +177,8 @@ fn directories(thing: &Thing, root: &Path, all: &[Made]) -> Result<(Vec<PathBuf>
             let before = folder.clone();
             folder.push(part);
             let shown = root.join(&folder);
-            // Our own is empty if an installation was cut off before it was written down.
-            let is_left = own == Some(&*folder) && is_empty(&shown);
+            // What an installation leaves that was cut off before it was written down.
+            let is_left = own == Some(&*folder) && holds_only(&shown, &half);
             match fs::symlink_metadata(&shown) {
                 Ok(meta) if meta.is_dir() && !is_left => inside = Some(meta),
                 Ok(meta) if !meta.is_dir() => {
@@ -202,8 +203,9 @@ fn directories(thing: &Thing, root: &Path, all: &[Made]) -> Result<(Vec<PathBuf>
     Ok((new, touched))
 }
 
-fn is_empty(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|mut names| names.next().is_none())
+/// Whether nothing but that file is in a folder, if anything is.
+fn holds_only(folder: &Path, file: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut all| all.all(|e| e.is_ok_and(|e| e.path() == file)))
 }
 
 fn touch(touched: &mut Touched, folder: PathBuf, meta: &fs::Metadata) {
@@ -244,7 +246,7 @@ fn make(
     let cannot = |path: &Path| Error::io(path, "cannot be written");
     // All but our own folder's parents wait until what is done is written down.
     fs::create_dir_all(&folder).map_err(cannot(&folder))?;
-    // What is cut off here has left an empty folder, and nothing else.
+    // What is cut off here has left a folder that says nothing, and no other trace.
     for (around, times) in touched {
         if folder.starts_with(root.join(around)) {
             set_times(&root.join(around), *times);

@@ -369,10 +369,11 @@ mod tests {
             )
             .unwrap();
             let before = tree(root.path());
-            // As make() leaves it: an empty folder, and the times of before around it.
+            // A folder with half of the note, and the times of before around it.
             let own = root.path().join(INSTALLED).parent().unwrap().to_owned();
             let around = fs::metadata(own.parent().unwrap()).unwrap();
             fs::create_dir(&own).unwrap();
+            fs::write(own.join(".firstlight-installed.new"), "half").unwrap();
             let times = fs::FileTimes::new().set_modified(around.modified().unwrap());
             let around = fs::File::open(own.parent().unwrap()).unwrap();
             around.set_times(times).unwrap();
