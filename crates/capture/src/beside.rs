@@ -6,6 +6,7 @@ use rustix::fs::{
     AtFlags, CWD, FlockOperation, Mode, OFlags, XattrFlags, flock, fsetxattr, getxattr, linkat,
     listxattr, openat,
 };
+use std::ffi::OsStr;
 use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -186,6 +187,14 @@ fn names() -> tempfile::Builder<'static, 'static> {
     names
 }
 
+/// Whether a name is of a file that has not its own name yet.
+pub fn is_unfinished(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|n| {
+        let middle = n.strip_prefix(PREFIX).and_then(|n| n.strip_suffix(SUFFIX));
+        middle.is_some_and(|m| m.len() == 6 && m.bytes().all(|b| b.is_ascii_alphanumeric()))
+    })
+}
+
 /// Removes what writers left that were killed while their file had a name of its own.
 /// What cannot be looked at is left: the new file is what counts.
 fn sweep(folder: &Path) {
@@ -193,12 +202,7 @@ fn sweep(folder: &Path) {
         return;
     };
     for entry in entries.flatten() {
-        let name = entry.file_name();
-        let is_ours = name.to_str().is_some_and(|n| {
-            let middle = n.strip_prefix(PREFIX).and_then(|n| n.strip_suffix(SUFFIX));
-            middle.is_some_and(|m| m.len() == 6 && m.bytes().all(|b| b.is_ascii_alphanumeric()))
-        });
-        if is_ours && is_abandoned(&entry.path()).unwrap_or(false) {
+        if is_unfinished(&entry.file_name()) && is_abandoned(&entry.path()).unwrap_or(false) {
             std::fs::remove_file(entry.path()).ok();
         }
     }

@@ -12,8 +12,9 @@ pub fn made(path: &Path) -> Result<()> {
     if is_one(path)? {
         return Ok(());
     }
-    let mut entries = std::fs::read_dir(path).ok();
-    if entries.as_mut().is_some_and(|e| e.next().is_some()) {
+    let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    // A store that was cut off before it was one.
+    if entries.any(|e| !capture::beside::is_unfinished(&e.file_name())) {
         let shown = path.display();
         bail!("{shown}: is no history and not empty; name a new folder");
     }
