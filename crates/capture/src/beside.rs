@@ -6,6 +6,7 @@ use rustix::fs::{
     AtFlags, CWD, FlockOperation, Mode, OFlags, XattrFlags, flock, fsetxattr, getxattr, linkat,
     listxattr, openat,
 };
+use std::ffi::OsStr;
 use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -63,13 +64,38 @@ pub fn write<T, E: From<BesideError>>(
         dress(beside.file(), &path, &old).map_err(cannot)?;
     }
     let done = fill(beside.file())?;
-    beside.file().sync_all().map_err(cannot)?;
     beside.persist(folder, &path).map_err(cannot)?;
     // The new name is on the disk when the folder is.
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(cannot)?;
+    synced(folder).map_err(cannot)?;
     Ok(done)
+}
+
+/// Makes a folder and those around it that are not there; a power cut takes none of them
+/// back.
+///
+/// # Errors
+/// It cannot be made, or the disk does not take it.
+pub fn folder(path: &Path) -> Result<(), BesideError> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    let around = path.parent().unwrap_or(Path::new(""));
+    folder(around)?;
+    let made = match std::fs::create_dir(path) {
+        // Somebody else may be as fast.
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        made => made,
+    };
+    let made = made.and_then(|()| synced(around));
+    Ok(made.map_err(FileError::of(path, "cannot be made"))?)
+}
+
+/// Brings the names in a folder to the disk.
+fn synced(folder: &Path) -> io::Result<()> {
+    match folder.as_os_str().is_empty() {
+        true => File::open(".")?.sync_all(),
+        false => File::open(folder)?.sync_all(),
+    }
 }
 
 /// Gives a new file the rights of the one that it replaces, and its owner and attributes as
@@ -101,8 +127,8 @@ const RIGHTS: u32 = 0o666;
 /// Younger ones may be of a writer that did not come to lock them yet.
 const OLD: Duration = Duration::from_secs(60);
 
-/// A new file: without a name, so that nothing is left of it if its writer is killed;
-/// with one, where the filesystem or the system cannot do that.
+/// A new file: without a name, so that nothing is left of it if its writer is killed
+/// before all is written; with one, where the filesystem or the system cannot do that.
 enum New {
     Anonymous(File),
     Named(NamedTempFile),
@@ -126,24 +152,25 @@ impl New {
         }
     }
 
-    /// Gives it its name.
+    /// Brings it to the disk and gives it its name.
     fn persist(self, folder: &Path, path: &Path) -> io::Result<()> {
         let file = match self {
             Self::Anonymous(file) => file,
-            Self::Named(named) => return named.persist(path).map(drop).map_err(|e| e.error),
+            Self::Named(named) => {
+                named.as_file().sync_all()?;
+                return named.persist(path).map(drop).map_err(|e| e.error);
+            }
         };
         let link = |to: &Path| {
             let from = proc_name(&file);
             linkat(CWD, from, CWD, to, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
         };
-        match link(path) {
-            // A link replaces nothing: it is renamed from a name of its own.
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-                let named = names().make_in(folder, link)?;
-                named.persist(path).map_err(|e| e.error)
-            }
-            linked => linked,
-        }
+        // A link replaces nothing, and what btrfs (Linux 6.1) syncs of a file that has no
+        // name yet does not outlive a power cut: it gets one of its own, is synced, and is
+        // renamed.
+        let named = names().make_in(folder, link)?;
+        file.sync_all()?;
+        named.persist(path).map_err(|e| e.error)
     }
 }
 
@@ -160,6 +187,14 @@ fn names() -> tempfile::Builder<'static, 'static> {
     names
 }
 
+/// Whether a name is of a file that has not its own name yet.
+pub fn is_unfinished(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|n| {
+        let middle = n.strip_prefix(PREFIX).and_then(|n| n.strip_suffix(SUFFIX));
+        middle.is_some_and(|m| m.len() == 6 && m.bytes().all(|b| b.is_ascii_alphanumeric()))
+    })
+}
+
 /// Removes what writers left that were killed while their file had a name of its own.
 /// What cannot be looked at is left: the new file is what counts.
 fn sweep(folder: &Path) {
@@ -167,12 +202,7 @@ fn sweep(folder: &Path) {
         return;
     };
     for entry in entries.flatten() {
-        let name = entry.file_name();
-        let is_ours = name.to_str().is_some_and(|n| {
-            let middle = n.strip_prefix(PREFIX).and_then(|n| n.strip_suffix(SUFFIX));
-            middle.is_some_and(|m| m.len() == 6 && m.bytes().all(|b| b.is_ascii_alphanumeric()))
-        });
-        if is_ours && is_abandoned(&entry.path()).unwrap_or(false) {
+        if is_unfinished(&entry.file_name()) && is_abandoned(&entry.path()).unwrap_or(false) {
             std::fs::remove_file(entry.path()).ok();
         }
     }

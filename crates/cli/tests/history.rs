@@ -287,6 +287,11 @@ fn a_damaged_store_is_told_and_nothing_else_is_lost() {
     let log = log(&scratch, "boot.txt", 3_000);
     let foreign = said(&["history", "add", &store, &log], 2);
     assert!(foreign.contains("is no history and not empty"), "{foreign}");
+    // A store that a power cut ended before it was one is made again.
+    let cut_off = scratch.path("cut_off");
+    std::fs::create_dir(&cut_off).unwrap();
+    std::fs::write(Path::new(&cut_off).join(".firstlight-aB3xYz.new"), b"{").unwrap();
+    said(&["history", "add", &cut_off, &log], 0);
     let file = said(&["history", "check", &log], 2);
     assert!(file.contains("not a table of boots"), "{file}");
 }

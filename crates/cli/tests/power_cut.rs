@@ -29,7 +29,6 @@ use power::state::{State, states};
 use rustix::fs::{XattrFlags, setxattr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::Write as _;
 use std::os::unix::fs::{FileExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -249,7 +248,8 @@ fn files_survive_power_cuts_in_the_middle_of_a_relocation() {
     // How long both directions take, and that they do anything at all.
     let mut span = None;
     let mut most_moved = 0;
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let seed = power::seed();
+    let mut dice = Dice(Dice::seed_of(seed, 0));
     let (mut looked, mut moved_in, mut half_in, mut open_in, mut machines) = (0, 0, 0, 0, 0);
     while looked < cuts {
         fresh();
@@ -290,16 +290,20 @@ fn files_survive_power_cuts_in_the_middle_of_a_relocation() {
                     moved_in += usize::from(moved > 0);
                     half_in += usize::from(moved > 0 && moved < most_moved);
                 }
-                Err(why) => panic!(
-                    "machine {machines}, after write {moment} of {}, {open} of them not flushed: {why}",
-                    written.len()
-                ),
+                Err(why) => {
+                    let loss = format!(
+                        "seed {seed}, cut {looked}, machine {machines}, ext4, relocate, after \
+                         write {moment} of {}, {open} of them not flushed: {why}",
+                        written.len()
+                    );
+                    power::lost(&loss);
+                    panic!("{loss}");
+                }
             }
             open_in += usize::from(open > 0);
             looked += 1;
         }
-        let mut err = std::io::stderr();
-        writeln!(err, "{looked} of {cuts} power cuts").unwrap();
+        power::say(&format!("{looked} of {cuts} power cuts"));
     }
     eprintln!(
         "{machines} machines killed, and {cuts} power cuts at other moments of what they wrote: \

@@ -14,6 +14,11 @@
 //!
 //! One cut in four is right behind a mark: something was just reported. Nothing but the
 //! program syncs, except on the second of the disks below.
+//!
+//! `FIRSTLIGHT_POWER_CUTS` says how many cuts are made, `FIRSTLIGHT_POWER_DISK` what is in
+//! the name of the disks, `FIRSTLIGHT_POWER_SEED` from what the moments are drawn. A loss is
+//! written to `losses.txt` in `FIRSTLIGHT_POWER_KEEP` as soon as it is seen, with the words
+//! that look at this cut again: the disk's writes are kept there, too.
 
 #![allow(
     clippy::unwrap_used,
@@ -35,7 +40,8 @@ use power_writers::steps::{Step, steps};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::path::Path;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 
 /// So many moments are looked at of one machine, at most.
 const MOMENTS: u32 = 100;
@@ -161,11 +167,11 @@ fn tell(tallies: &BTreeMap<(String, String), Tally>) {
             reported,
             seen,
         } = tally;
-        eprintln!(
+        power::say(&format!(
             "{writer} ({options}): {cuts} cuts, {unflushed} with unflushed writes, {reported} \
              just reported; under way: {} old, {} new, {} between, {} temporary files",
             seen.old, seen.new, seen.between, seen.left
-        );
+        ));
     }
 }
 
@@ -190,20 +196,92 @@ impl Moment<'_> {
         let after = reference.get(self.done + 1).unwrap_or(before);
         let all: BTreeSet<&str> = steps.iter().map(|s| s.target).collect();
         let seen = check::targets(&found, [before, after], &all, under_way);
+        let cut_off = check::cut_off(&found, before, under_way);
         let _mounted = Mounted::new(self.disk, self.at, "loop,noatime")?;
         let seen = seen?;
         check::history(self.at, self.inputs)?;
         if let Some(step) = under_way.filter(|_| self.does_again) {
-            check::again(step, self.at, self.inputs, after)?;
+            check::again(step, self.at, self.inputs, after, cut_off)?;
         }
-        check::undone(self.at, self.inputs, &reference[0])?;
+        check::undone(self.at, self.inputs, &reference[0], cut_off)?;
         Ok(seen)
     }
 }
 
+/// Where everything of a run lies.
+struct Place {
+    /// The machine's files.
+    folder: PathBuf,
+    /// The disk before the steps.
+    original: PathBuf,
+    disk: PathBuf,
+    /// What the machine wrote to the disk.
+    log: PathBuf,
+    /// Where disks are mounted.
+    at: PathBuf,
+    inputs: PathBuf,
+}
+
+impl Place {
+    /// Puts the disk there as it was before the steps.
+    fn fresh(&self) {
+        let (from, to) = (text(&self.original), text(&self.disk));
+        run("cp", &["--sparse=always", &from, &to]).unwrap();
+    }
+
+    /// Makes a disk and lets a machine do all steps on it. `None` with a visible line
+    /// where something for that is missing.
+    fn record(&self, kind: &Kind, steps: &[Step]) -> Option<()> {
+        kind.make(&self.original).unwrap();
+        {
+            let Ok(_mounted) = Mounted::new(&self.original, &self.at, "loop,noatime") else {
+                eprintln!("skipped: power cuts: no {} can be mounted", kind.filesystem);
+                return None;
+            };
+            fill(&self.at, &self.inputs);
+        }
+        self.fresh();
+        File::create(&self.log).unwrap();
+        let cargo = Cargo::new(&self.folder);
+        for name in ["agent", "rootfs.jffs2", "boot.tar.zst"] {
+            let bytes = fs::read(self.inputs.join(name)).unwrap();
+            cargo.file(&format!("in/{name}"), 0o644, &bytes);
+        }
+        for tool in ["tune2fs", "e2fsck"] {
+            let path = power::disk::path_of(tool).unwrap();
+            cargo.program(&path, &format!("sbin/{tool}"));
+        }
+        cargo.link("bin/sh", "busybox");
+        let script = kind.script(steps);
+        let machine = Machine::new(&self.folder, &cargo, kind.filesystem, &script)?;
+        let (mut child, told) = machine.start(&self.disk, &self.log);
+        let said = wait_for("READY", &told).and_then(|()| wait_for("PASSED", &told));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        said.unwrap();
+        Some(())
+    }
+
+    /// Copies what a machine wrote.
+    fn copy(&self, from: &Path, to: &Path) {
+        fs::create_dir_all(to).unwrap();
+        for name in ["original", "log"] {
+            let (from, to) = (text(&from.join(name)), text(&to.join(name)));
+            run("cp", &["--sparse=always", &from, &to]).unwrap();
+        }
+    }
+}
+
+/// Why something panicked.
+fn panicked(why: &(dyn std::any::Any + Send)) -> String {
+    let text = why.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| why.downcast_ref::<&str>().copied());
+    format!("panicked: {}", text.unwrap_or("?"))
+}
+
 #[test]
 fn what_firstlight_writes_survives_power_cuts() {
-    let cuts = power::cuts(5);
+    let (replay, cuts) = (power::replay(), power::cuts(5));
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: power cuts, because mounting a disk needs root");
         return;
@@ -214,63 +292,36 @@ fn what_firstlight_writes_survives_power_cuts() {
     }
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let own = |name: &str| folder.path().join(name);
-    let (original, disk, log, at, given) = (
-        own("original"),
-        own("disk"),
-        own("log"),
-        own("at"),
-        own("in"),
-    );
-    fs::create_dir(&given).unwrap();
-    inputs(&given);
+    let place = Place {
+        folder: folder.path().to_owned(),
+        original: own("original"),
+        disk: own("disk"),
+        log: own("log"),
+        at: own("at"),
+        inputs: own("in"),
+    };
+    fs::create_dir(&place.inputs).unwrap();
+    inputs(&place.inputs);
     let steps = steps();
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let seed = power::seed();
+    let words = power::disks();
+    let kinds = KINDS.iter().filter(|kind| kind.name().contains(&words));
+    let kinds: Vec<&Kind> = kinds.collect();
     let mut tallies: BTreeMap<(String, String), Tally> = BTreeMap::new();
-    let mut losses = Vec::new();
-    let (mut looked, mut machines) = (0, 0);
+    let (mut looked, mut machines, mut losses) = (0, 0, 0);
     let machines_needed = cuts.div_ceil(MOMENTS) as usize;
     while looked < cuts {
-        let kind = &KINDS[machines * KINDS.len() / machines_needed];
-        kind.make(&original).unwrap();
-        {
-            let Ok(_mounted) = Mounted::new(&original, &at, "loop,noatime") else {
-                eprintln!("skipped: power cuts: no {} can be mounted", kind.filesystem);
-                return;
-            };
-            fill(&at, &given);
+        let kind = kinds[machines * kinds.len() / machines_needed];
+        match &replay {
+            Some(kept) => place.copy(kept, &place.folder),
+            None if place.record(kind, &steps).is_none() => return,
+            None => {}
         }
-        let fresh = || run("cp", &["--sparse=always", &text(&original), &text(&disk)]).unwrap();
-        fresh();
-        let expected = reference(&disk, &at, &given, &steps);
-        fresh();
-        File::create(&log).unwrap();
-        let cargo = Cargo::new(folder.path());
-        for name in ["agent", "rootfs.jffs2", "boot.tar.zst"] {
-            cargo.file(
-                &format!("in/{name}"),
-                0o644,
-                &fs::read(given.join(name)).unwrap(),
-            );
-        }
-        for tool in ["tune2fs", "e2fsck"] {
-            cargo.program(
-                &power::disk::path_of(tool).unwrap(),
-                &format!("sbin/{tool}"),
-            );
-        }
-        cargo.link("bin/sh", "busybox");
-        let script = kind.script(&steps);
-        let Some(machine) = Machine::new(folder.path(), &cargo, kind.filesystem, &script) else {
-            return;
-        };
-        let (mut child, told) = machine.start(&disk, &log);
-        let said = wait_for("READY", &told).and_then(|()| wait_for("PASSED", &told));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        said.unwrap();
+        place.fresh();
+        let expected = reference(&place.disk, &place.at, &place.inputs, &steps);
         machines += 1;
-        let before = fs::read(&original).unwrap();
-        let written = fs::read(&log).unwrap();
+        let before = fs::read(&place.original).unwrap();
+        let written = fs::read(&place.log).unwrap();
         let written = writes(&written);
         // Behind each mark.
         let marks: Vec<usize> = (0..=steps.len() as u64)
@@ -281,6 +332,8 @@ fn what_firstlight_writes_survives_power_cuts() {
             })
             .collect();
         for _ in 0..MOMENTS.min(cuts - looked) {
+            let which = power::first() + u64::from(looked);
+            let mut dice = Dice(Dice::seed_of(seed, which));
             let number = dice.next(steps.len() as u64) as usize;
             let (from, to) = (marks[number], marks[number + 1]);
             let reported = dice.next(4) == 0;
@@ -288,44 +341,61 @@ fn what_firstlight_writes_survives_power_cuts() {
                 true => to,
                 false => from + dice.next((to - from) as u64) as usize,
             };
+            let does_again = dice.next(2) == 0;
             let (now, open) = at_moment(&before, &written, moment, &mut dice);
-            write_sparse(&disk, &now);
-            let moment = Moment {
+            write_sparse(&place.disk, &now);
+            let cut = Moment {
                 kind,
-                disk: &disk,
-                at: &at,
-                inputs: &given,
+                disk: &place.disk,
+                at: &place.at,
+                inputs: &place.inputs,
                 done: number + usize::from(reported),
-                does_again: dice.next(2) == 0,
+                does_again,
             };
             let step = &steps[number];
             let tally = tallies.entry((step.writer(), kind.name())).or_default();
             tally.cuts += 1;
             tally.unflushed += usize::from(open > 0);
             tally.reported += usize::from(reported);
-            match moment.check(&expected, &steps) {
+            let checked = catch_unwind(AssertUnwindSafe(|| cut.check(&expected, &steps)));
+            match checked.unwrap_or_else(|why| Err(panicked(&*why))) {
                 // Right behind a mark something else is under way.
                 Ok(seen) if !reported => tally.seen.add(seen),
                 Ok(_) => {}
                 Err(why) => {
-                    let when = if reported {
-                        "just reported"
-                    } else {
-                        "under way"
+                    losses += 1;
+                    let when = match reported {
+                        true => "just reported",
+                        false => "under way",
                     };
-                    let loss = format!("{}, {}, {when}: {why}", kind.name(), step.words);
-                    eprintln!("{loss}");
-                    losses.push(loss);
+                    let kept = power::kept().join(format!("{seed}-{machines}"));
+                    power::lost(&format!(
+                        "cut {which}, {}, {}, {when}, write {moment} of {}, {open} not flushed, \
+                         done again: {does_again}: {why}\n  FIRSTLIGHT_POWER_DISK='{}' \
+                         FIRSTLIGHT_POWER_SEED={seed} FIRSTLIGHT_POWER_FIRST={which} \
+                         FIRSTLIGHT_POWER_CUTS=1 FIRSTLIGHT_POWER_REPLAY={}",
+                        kind.name(),
+                        step.words,
+                        written.len(),
+                        kind.name(),
+                        kept.display()
+                    ));
+                    if replay.is_none() && !kept.exists() {
+                        place.copy(&place.folder, &kept);
+                    }
                 }
             }
             looked += 1;
         }
-        eprintln!("{looked} of {cuts} power cuts, {} losses", losses.len());
+        power::say(&format!("{looked} of {cuts} power cuts, {losses} losses"));
         tell(&tallies);
     }
-    eprintln!(
-        "{machines} machines, {looked} power cuts, {} losses",
-        losses.len()
+    power::say(&format!(
+        "{machines} machines, seed {seed}: {looked} power cuts, {losses} losses"
+    ));
+    assert!(
+        losses == 0,
+        "{losses} losses; see {}",
+        power::kept().display()
     );
-    assert!(losses.is_empty(), "{} losses", losses.len());
 }

@@ -164,6 +164,8 @@ fn directories(thing: &Thing, root: &Path, all: &[Made]) -> Result<(Vec<PathBuf>
             "is no folder; expected a root filesystem",
         ));
     }
+    let own = Path::new(thing.installed).parent();
+    let half = durable::beside(&root.join(thing.installed));
     for path in all.iter().map(Made::path).chain([thing.installed]) {
         let mut folder = PathBuf::new();
         let parents = Path::new(path)
@@ -175,14 +177,16 @@ fn directories(thing: &Thing, root: &Path, all: &[Made]) -> Result<(Vec<PathBuf>
             let before = folder.clone();
             folder.push(part);
             let shown = root.join(&folder);
+            // What an installation leaves that was cut off before it was written down.
+            let is_left = own == Some(&*folder) && holds_only(&shown, &half);
             match fs::symlink_metadata(&shown) {
-                Ok(meta) if meta.is_dir() => inside = Some(meta),
-                Ok(_) => {
+                Ok(meta) if meta.is_dir() && !is_left => inside = Some(meta),
+                Ok(meta) if !meta.is_dir() => {
                     let why = "is no folder; nothing is written through a link, which may lead \
                                out of the root";
                     return Err(Error::unfit(&shown, why));
                 }
-                Err(_) => {
+                _ => {
                     if !new.contains(&folder) {
                         new.push(folder.clone());
                     }
@@ -197,6 +201,11 @@ fn directories(thing: &Thing, root: &Path, all: &[Made]) -> Result<(Vec<PathBuf>
         }
     }
     Ok((new, touched))
+}
+
+/// Whether nothing but that file is in a folder, if anything is.
+fn holds_only(folder: &Path, file: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut all| all.all(|e| e.is_ok_and(|e| e.path() == file)))
 }
 
 fn touch(touched: &mut Touched, folder: PathBuf, meta: &fs::Metadata) {
@@ -237,6 +246,18 @@ fn make(
     let cannot = |path: &Path| Error::io(path, "cannot be written");
     // All but our own folder's parents wait until what is done is written down.
     fs::create_dir_all(&folder).map_err(cannot(&folder))?;
+    // What is cut off here has left a folder that says nothing, and no other trace.
+    for (around, times) in touched {
+        if folder.starts_with(root.join(around)) {
+            set_times(&root.join(around), *times);
+        }
+    }
+    for around in folder.ancestors().skip(1) {
+        durable::folder(around).map_err(cannot(around))?;
+        if around == root {
+            break;
+        }
+    }
     durable::put(&installed, text.as_bytes(), |_| Ok(())).map_err(cannot(&installed))?;
     for directory in directories {
         let path = root.join(directory);
@@ -339,7 +360,7 @@ pub(crate) fn uninstall(thing: &Thing, root: &Path, dry_run: bool) -> Result<Vec
         }
         // As long as anything is there, so is what tells of it.
         for (folder, _) in &times {
-            durable::folder(&root.join(folder)).ok();
+            synced(&root.join(folder))?;
         }
         remove(&installed)?;
         for folder in folders.iter().rev() {
@@ -349,20 +370,32 @@ pub(crate) fn uninstall(thing: &Thing, root: &Path, dry_run: bool) -> Result<Vec
         for (folder, line) in &times {
             let mut numbers = line.split(' ').map_while(|n| n.parse::<i64>().ok());
             let mut next = || numbers.next().unwrap_or(0);
-            let mut time = || Timespec {
-                tv_sec: next(),
-                tv_nsec: next(),
-            };
-            let times = Timestamps {
-                last_access: time(),
-                last_modification: time(),
-            };
-            utimensat(CWD, root.join(folder), &times, AtFlags::SYMLINK_NOFOLLOW).ok();
-            durable::folder(&root.join(folder)).ok();
+            set_times(&root.join(folder), [next(), next(), next(), next()]);
+            synced(&root.join(folder))?;
         }
     }
     done.extend(changed);
     Ok(done)
+}
+
+/// Gives a folder its times of reading and of writing, if this user may.
+fn set_times(path: &Path, [read, read_nsec, written, written_nsec]: [i64; 4]) {
+    let time = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
+    let times = Timestamps {
+        last_access: time(read, read_nsec),
+        last_modification: time(written, written_nsec),
+    };
+    utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).ok();
+}
+
+/// Brings the names in a folder to the disk, if it is there.
+fn synced(path: &Path) -> Result<(), Error> {
+    match durable::folder(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io(path, "cannot be written")(e))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Removes a file, if it is there.

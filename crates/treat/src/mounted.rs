@@ -36,6 +36,14 @@ pub enum MountError {
         /// What the system said.
         said: String,
     },
+    /// It is unmounted, and a power cut may take it back.
+    #[error("{}: what was to be done is done, but the disk does not take it", image.display())]
+    Sync {
+        /// The image.
+        image: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
 }
 
 /// A mounted image; unmounted when it goes.
@@ -86,16 +94,20 @@ impl Mounted {
         &self.folder
     }
 
-    /// Unmounts it: everything is in the image then.
+    /// Unmounts it: everything is in the image then, and the image on the disk.
     ///
     /// # Errors
-    /// The kernel does not let it go.
+    /// The kernel does not let it go, or the disk does not take it.
     pub fn close(mut self) -> Result<(), MountError> {
         self.is_open = false;
         let said = match Command::new("umount").arg(&self.folder).output() {
             Ok(out) if out.status.success() => {
                 let _ = fs::remove_dir(&self.folder);
-                return Ok(());
+                let synced = fs::File::open(&self.image).and_then(|image| image.sync_all());
+                return synced.map_err(|source| MountError::Sync {
+                    image: self.image.clone(),
+                    source,
+                });
             }
             Ok(out) => String::from_utf8_lossy(&out.stderr).trim().to_owned(),
             Err(why) => format!("umount could not be started: {why}"),

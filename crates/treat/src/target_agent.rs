@@ -356,6 +356,34 @@ mod tests {
     }
 
     #[test]
+    fn what_was_cut_off_before_it_was_written_down_goes_too() {
+        for start in ALL {
+            let root = root();
+            fs::create_dir_all(
+                root.path()
+                    .join(INSTALLED)
+                    .parent()
+                    .unwrap()
+                    .parent()
+                    .unwrap(),
+            )
+            .unwrap();
+            let before = tree(root.path());
+            // A folder with half of the note, and the times of before around it.
+            let own = root.path().join(INSTALLED).parent().unwrap().to_owned();
+            let around = fs::metadata(own.parent().unwrap()).unwrap();
+            fs::create_dir(&own).unwrap();
+            fs::write(own.join(".firstlight-installed.new"), "half").unwrap();
+            let times = fs::FileTimes::new().set_modified(around.modified().unwrap());
+            let around = fs::File::open(own.parent().unwrap()).unwrap();
+            around.set_times(times).unwrap();
+            install(root.path(), b"agent", start, false).unwrap();
+            uninstall(root.path(), false).unwrap();
+            assert_eq!(tree(root.path()), before, "{start:?}");
+        }
+    }
+
+    #[test]
     fn scripts_are_shell() {
         for start in ALL {
             for made in things(b"", start) {

@@ -24,7 +24,8 @@ done
 const READ: &str = r#"cat "/$1""#;
 
 /// Unpacks beside and moves into place. The list of files goes first, so that a
-/// connection that ends in between leaves what can be removed.
+/// connection that ends in between leaves what can be removed. Each file is on the disk
+/// before it takes the place of another one.
 const APPLY: &str = r#"
 set -e
 umask 022
@@ -38,9 +39,11 @@ for path in "$@"; do
     else
         cp -p "$fresh/$path" "/$path.new"
         chown 0:0 "/$path.new"
+        sync
         mv -f "/$path.new" "/$path"
     fi
 done
+sync
 "#;
 
 /// Removes what the list names: files, then folders that are empty.
@@ -66,8 +69,10 @@ while read -r kind first rest; do
     esac
 done <"$list"
 [ -n "$2" ] || exit 0
+sync
 rm -f "$list"
 for path in $folders; do rmdir "/$path" 2>/dev/null || :; done
+sync
 "#;
 
 /// Why something could not be installed on a host.

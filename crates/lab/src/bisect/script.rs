@@ -77,7 +77,9 @@ pub fn build(command: &str, from: &Path, to: &Path) -> Result<Result<(), String>
     ];
     Ok(match run(&words, Path::new("."), &[])? {
         Ran::Fine(_) if beside.is_file() => {
-            fs::rename(&beside, to).map_err(io_error(to, "cannot be moved into place"))?;
+            let synced = fs::File::open(&beside).and_then(|file| file.sync_all());
+            let moved = synced.and_then(|()| fs::rename(&beside, to));
+            moved.map_err(io_error(to, "cannot be moved into place"))?;
             Ok(())
         }
         Ran::Fine(_) => Err("the build command wrote no file `$2`".to_owned()),

@@ -281,7 +281,7 @@ impl<'t> Journal<'t> {
         let _ = fs::remove_dir_all(self.side.join(format!("{number:04}.new")));
         if self.numbers().is_ok_and(|n| n.is_empty()) {
             let _ = fs::remove_file(self.side.join("lock"));
-            let _ = fs::remove_dir(&self.side);
+            let _ = fs::remove_dir(&self.side).and_then(|()| durable::parent(&self.side));
         }
     }
 

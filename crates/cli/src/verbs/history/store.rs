@@ -12,12 +12,13 @@ pub fn made(path: &Path) -> Result<()> {
     if is_one(path)? {
         return Ok(());
     }
-    let shown = path.display();
-    let mut entries = std::fs::read_dir(path).ok();
-    if entries.as_mut().is_some_and(|e| e.next().is_some()) {
+    let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    // A store that was cut off before it was one.
+    if entries.any(|e| !capture::beside::is_unfinished(&e.file_name())) {
+        let shown = path.display();
         bail!("{shown}: is no history and not empty; name a new folder");
     }
-    std::fs::create_dir_all(path).with_context(|| format!("{shown}: cannot be made"))?;
+    capture::beside::folder(path)?;
     put(&path.join(HEAD_FILE), HEAD.as_bytes())
 }
 
@@ -29,8 +30,7 @@ pub fn add(store: &Path, folder: &str, bytes: &[u8]) -> Result<(String, bool)> {
         return Ok((name, false));
     }
     if let Some(folder) = path.parent() {
-        let shown = folder.display();
-        std::fs::create_dir_all(folder).with_context(|| format!("{shown}: cannot be made"))?;
+        capture::beside::folder(folder)?;
     }
     put(&path, bytes)?;
     Ok((name, true))

@@ -67,7 +67,8 @@ pub(super) fn stage(
             let name = split(folder).1;
             let made = fault("mkdir").and_then(|()| {
                 // What the umask takes away stays away.
-                Ok(mkdirat(&parent, name, Mode::from_raw_mode(0o755))?)
+                mkdirat(&parent, name, Mode::from_raw_mode(0o755))?;
+                Ok(rustix::fs::fsync(&parent)?)
             });
             match made {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
@@ -126,8 +127,16 @@ fn place(folder: &OwnedFd, name: &str, content: &Content, step: &Step, way: Way)
             file.sync_all()?;
         }
     }
-    rustix::fs::fsync(folder)?;
-    Ok(())
+    sync(folder, content)
+}
+
+/// Brings what a folder holds to the disk, with what was just put there.
+fn sync(folder: &OwnedFd, content: &Content) -> io::Result<()> {
+    match content {
+        // A link cannot be synced by itself, and btrfs (Linux 6.1) forgets that it was renamed.
+        Content::Link(_) => Ok(rustix::fs::syncfs(folder)?),
+        _ => Ok(rustix::fs::fsync(folder)?),
+    }
 }
 
 /// Gives a file the owner, the rights, the attributes and, on the way back, the
@@ -194,7 +203,7 @@ pub(super) fn rename(
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(e) => return Err(e.into()),
             }
-            Ok(rustix::fs::fsync(&folder)?)
+            sync(&folder, &content)
         };
         act().map_err(failed(target, &step.path, "cannot be replaced", false))?;
     }
@@ -230,7 +239,8 @@ fn remove_made(
     Ok(())
 }
 
-/// Removes what was staged. May be done again after a crash.
+/// Removes what was staged. May be done again after a crash. All of it is on the disk
+/// before the entry goes, whichever filesystem that is on.
 pub(super) fn unstage(
     target: &Target,
     entry: &Entry,
@@ -244,7 +254,7 @@ pub(super) fn unstage(
         };
         let removed = fault("unstage").and_then(|()| {
             match unlinkat(&folder, name.as_str(), AtFlags::empty()) {
-                Ok(()) | Err(Errno::NOENT) => Ok(()),
+                Ok(()) | Err(Errno::NOENT) => Ok(rustix::fs::fsync(&folder)?),
                 Err(e) => Err(e.into()),
             }
         });
@@ -300,6 +310,7 @@ pub(super) fn restore_folders(
     Ok(())
 }
 
+/// Gives a folder its times, on the disk, too.
 fn set_times(
     target: &Target,
     folder: &str,
@@ -319,7 +330,10 @@ fn set_times(
         attributes: Vec::new(),
     };
     let times: Timestamps = about.times();
-    let set = fault("times").and_then(|()| Ok(futimens(&fd, &times)?));
+    let set = fault("times").and_then(|()| {
+        futimens(&fd, &times)?;
+        Ok(rustix::fs::fsync(&fd)?)
+    });
     match set {
         // Somebody else's folder: its time is no reason to stop.
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Ok(()),
