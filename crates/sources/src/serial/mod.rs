@@ -38,7 +38,7 @@ use notes as note;
 use own::{Begin, Said};
 use record::{ClockId, ClockKind, Nanos, NoteKind, Origin, Phase, Recorder, SourceId, mark};
 use relation::Relation;
-use stamp::{Form, Step, Unroller};
+use stamp::{Form, Step, Unroller, has_kernel_stamp};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -664,15 +664,6 @@ fn kernel_words(line: &[u8]) -> &[u8] {
 /// Whether this is the first line of a kernel.
 fn begins_kernel(text: &[u8]) -> bool {
     text.starts_with(b"Linux version ") || text.starts_with(b"Booting Linux on ")
-}
-
-/// Whether the kernel stamped this text: `[    1.234567] `.
-fn has_kernel_stamp(text: &[u8]) -> bool {
-    let clean = text::without_controls(text);
-    let Some(inner) = text::without_indent(&clean).strip_prefix(b"[") else {
-        return false;
-    };
-    text::seconds(text::without_indent(inner)).is_some_and(|(_, _, rest)| rest.starts_with(b"]"))
 }
 
 /// A line with its no-break blanks (U+00A0) made plain ones: pages that show

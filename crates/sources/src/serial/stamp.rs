@@ -64,7 +64,7 @@ impl Form {
             return Some(Self::Allwinner);
         }
         let stamps = lines().filter(|l| qualcomm(l.bytes).is_some()).count();
-        let is_alone = || !lines().any(|l| super::has_kernel_stamp(l.bytes));
+        let is_alone = || !lines().any(|l| has_kernel_stamp(l.bytes));
         if stamps >= FEWEST_OF_QUALCOMM && is_alone() {
             return Some(Self::Qualcomm);
         }
@@ -132,6 +132,15 @@ fn allwinner(line: &[u8]) -> Option<(Stamp, &[u8])> {
         digits: 3,
     };
     Some((stamp, rest.strip_prefix(b"]")?))
+}
+
+/// Whether the kernel stamped this text: `[    1.234567] `.
+pub(super) fn has_kernel_stamp(text: &[u8]) -> bool {
+    let clean = text::without_controls(text);
+    let Some(inner) = text::without_indent(&clean).strip_prefix(b"[") else {
+        return false;
+    };
+    text::seconds(text::without_indent(inner)).is_some_and(|(_, _, rest)| rest.starts_with(b"]"))
 }
 
 /// So many lines of this form are no chance. A log in which a kernel stamps its own lines is
