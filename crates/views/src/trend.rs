@@ -29,7 +29,7 @@ details svg{height:6rem}
 table{border-collapse:collapse;width:100%}
 th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
 th:first-child,td:first-child,.text{text-align:left;white-space:normal;overflow-wrap:break-word;min-width:7rem}
-td:first-child,li{overflow-wrap:anywhere}
+h1,p,td:first-child,li{overflow-wrap:anywhere}
 details{border-bottom:1px solid var(--line);padding:.4rem 0}
 summary{cursor:pointer;overflow-wrap:anywhere}
 code{overflow-wrap:anywhere}

@@ -4,6 +4,9 @@ use record::Nanos;
 
 /// In fewer points the shape of a scatter cannot be told.
 pub(super) const TELLS_SHAPE: usize = 60;
+/// Nor can it where there are fewer different values: whole ticks of a coarse clock have gaps
+/// between them.
+const DIFFERENT: usize = 30;
 
 /// Now and then a boot is anywhere: so often, and so many deviations away on average.
 const ANYWHERE: f64 = 0.03;
@@ -148,6 +151,14 @@ impl Density {
 
 fn kernel(x: f64) -> f64 {
     0.75 * (1.0 - x * x).max(0.0)
+}
+
+/// Whether so many values tell the shape of their scatter.
+pub(super) fn tells_shape(values: &[Nanos]) -> bool {
+    let mut different = values.to_vec();
+    different.sort_unstable();
+    different.dedup();
+    values.len() >= TELLS_SHAPE && different.len() >= DIFFERENT
 }
 
 /// Values as numbers.

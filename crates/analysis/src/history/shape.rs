@@ -5,13 +5,9 @@
 //! can: the ratio of the largest likelihoods of both. The density of the scatter is that which
 //! was seen around the step, without the boot itself.
 
-use super::scatter::{Scatter, TELLS_SHAPE, numbers};
+use super::scatter::{Scatter, numbers, tells_shape};
 use super::strength::sums;
 use record::Nanos;
-
-/// Fewer different values do not tell the shape of their scatter: a step of whole ticks of a coarse clock fits them
-/// better than any line does.
-const FEWEST_VALUES: usize = 30;
 
 /// A step of fewer deviations of the densest part of the scatter is left to the ranks: a scatter that
 /// becomes wider looks like one.
@@ -45,10 +41,7 @@ pub(super) struct Step {
 /// The most likely step of `values` near `at`, which may begin at `places`, if it explains at
 /// least `needed` more than a line does.
 pub(super) fn step(values: &[Nanos], places: &[usize], at: usize, needed: f64) -> Option<Step> {
-    let mut different = values.to_vec();
-    different.sort_unstable();
-    different.dedup();
-    if values.len() < TELLS_SHAPE || different.len() < FEWEST_VALUES {
+    if !tells_shape(values) {
         return None;
     }
     let values = numbers(values);
