@@ -142,7 +142,10 @@ impl<'de> Deserialize<'de> for OfBoot {
         let all = Vec::<Borrowed<'de>>::deserialize(from)?;
         let of_boot = all.into_iter().filter(|t| OF_BOOT.contains(&&*t.0));
         let owned = of_boot.map(|t| Time(t.0.into_owned(), t.1.into_owned(), t.2));
-        Ok(Self(owned.collect()))
+        let mut owned: Vec<Time> = owned.collect();
+        // They lie where all times lay: those left out would keep their place.
+        owned.shrink_to_fit();
+        Ok(Self(owned))
     }
 }
 

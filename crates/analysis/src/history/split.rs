@@ -24,11 +24,12 @@ const NEARLY: f64 = 30.0;
 /// no drift there is hardly ever found.
 const DRAWN: RangeInclusive<usize> = 120..=1_000;
 
-/// The part of the chance that goes to the shape of the scatter. What is weaker than this has no
-/// such chance, and neither has a step that the ranks say nothing of.
+/// The part of the chance that goes to the shape of the scatter, which is not looked at for a step
+/// that the ranks say nothing of. Smaller chances than the least are not known: the shape is
+/// that of so few points.
 const FOR_SHAPE: f64 = 0.1;
-const WEAK: f64 = 15.0;
 const HOPELESS: f64 = 0.2;
+const LEAST_CHANCE: f64 = 1e-6;
 
 /// How much less likely a place may be to be in the 95 % confidence interval: the
 /// likelihood ratio of Hinkley (1970), by Siegmund's distribution (1988) of it,
@@ -138,11 +139,13 @@ pub(super) fn best(
 /// `asked`; near the one that the ranks tell of.
 fn by_shape(values: &[Nanos], places: &[usize], by_ranks: Split, asked: f64) -> Option<Split> {
     // In a long series the ranks tell enough.
-    if by_ranks.p > HOPELESS || values.len() > *DRAWN.end() {
+    if by_ranks.p > HOPELESS || values.len() > *DRAWN.end() || asked < LEAST_CHANCE {
         return None;
     }
     let inflation = by_ranks.memory.inflation();
-    let step = shape::step(values, places, by_ranks.at, WEAK * inflation)?;
+    // What is weaker is more probable than that at a single place.
+    let needed = -2.0 * (FOR_SHAPE * asked).ln() * inflation;
+    let step = shape::step(values, places, by_ranks.at, needed)?;
     let z = (step.strength / inflation).max(0.0).sqrt();
     let p = chance(z, values.len(), places.len()) / FOR_SHAPE;
     (p <= asked).then(|| Split::new(step.at, p, by_ranks.memory))
