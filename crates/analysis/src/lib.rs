@@ -52,6 +52,7 @@ mod io;
 mod kernel_work;
 mod ledger;
 mod load;
+mod parallel;
 mod path;
 mod phases;
 mod picture;
@@ -127,6 +128,7 @@ pub use io::{
 };
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use load::{Load, load};
+pub use parallel::on_all_processors;
 pub use path::{
     CriticalPath, Estimate, NewItem, PathItem, PathKind, PathProgram, UnitOrder, critical_path,
     critical_path_of_processes,

@@ -181,13 +181,13 @@ pub fn phases_with(record: &Record, options: &Options) -> Phases {
 }
 
 /// The fact of the time in userspace as systemd printed it.
-const TOLD_USERSPACE: &str = "systemd.startup_userspace_ns";
+pub(crate) const STARTUP_USERSPACE: &str = "systemd.startup_userspace_ns";
 
 /// When userspace began as systemd itself says at the end of the boot, if nothing in that log
 /// is stamped by the kernel's clock.
 fn told_userspace(record: &Record) -> Option<&Mark> {
     let mut facts = record.facts().iter();
-    let told = facts.find(|f| record.name(f.key) == TOLD_USERSPACE)?;
+    let told = facts.find(|f| record.name(f.key) == STARTUP_USERSPACE)?;
     let is_told = |m: &&Mark| m.begins == Some(Phase::Userspace) && m.origin == told.origin;
     record.marks().iter().find(is_told)
 }

@@ -90,6 +90,15 @@ pub fn folder(path: &Path) -> Result<(), BesideError> {
     Ok(made.map_err(FileError::of(path, "cannot be made"))?)
 }
 
+/// Moves a whole file to another name, which it has only once its bytes are on the disk.
+///
+/// # Errors
+/// The disk does not take it, or it cannot be moved.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    File::open(from)?.sync_all()?;
+    std::fs::rename(from, to)
+}
+
 /// Brings the names in a folder to the disk.
 fn synced(folder: &Path) -> io::Result<()> {
     match folder.as_os_str().is_empty() {

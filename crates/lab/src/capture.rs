@@ -181,8 +181,7 @@ pub fn state_recording(folder: &Path, text: &str) -> Result<(), LabError> {
     }
     let beside = folder.join("manifest.json.new");
     fs::write(&beside, &text)
-        .and_then(|()| fs::File::open(&beside)?.sync_all())
-        .and_then(|()| fs::rename(&beside, &path))
+        .and_then(|()| ::capture::beside::rename(&beside, &path))
         .map_err(io_error(&path, "cannot be written"))
 }
 

@@ -4,15 +4,12 @@ use super::kind::TimeKind;
 use super::work::work;
 use crate::compare::{Key as ItemKey, durations, free_place};
 use crate::facts::facts;
-use crate::phases::{Options, Phases, phases_with};
+use crate::phases::{Options, Phases, STARTUP_USERSPACE, phases_with};
 use record::{ClockKind, Nanos, Phase, Record};
 use std::collections::BTreeMap;
 
 /// The fact that holds what systemd says of the whole start, in nanoseconds.
 const STARTUP_TOTAL: &str = "systemd.startup_total_ns";
-
-/// The fact of the time in userspace as systemd printed it.
-const STARTUP_USERSPACE: &str = "systemd.startup_userspace_ns";
 
 /// systemd cuts each part of a boot to a whole millisecond: so far the sum of five may be
 /// from its total.

@@ -640,16 +640,13 @@ const CRYPTSETUP: &str = "systemd-cryptsetup@";
 /// A key alone is derived in less.
 const DERIVED: Nanos = Nanos(3_000_000_000);
 
-/// How long a disk waited for its passphrase while a unit started that began before and ended
-/// after it: such as the initramfs' wait for the root device.
-pub(super) fn passphrase_within(view: &View<'_>, unit: &record::Span) -> Nanos {
-    let units = spans::distinct(view.record);
-    let asked = units.iter().filter_map(|s| {
+/// When disks waited for their passphrases.
+pub(super) fn passphrases(view: &View<'_>, spans: &[record::Span]) -> Vec<(Nanos, Nanos)> {
+    let asked = spans.iter().filter_map(|s| {
         let is_one = s.kind == SpanKind::Unit && view.record.name(s.name).starts_with(CRYPTSETUP);
-        let is_within = is_one && unit.start < s.start && s.end < unit.end;
-        s.start.filter(|_| is_within).zip(s.end).map(|(f, t)| t - f)
+        s.start.filter(|_| is_one).zip(s.end)
     });
-    asked.filter(|t| *t >= DERIVED).max().unwrap_or(Nanos::ZERO)
+    asked.filter(|(from, to)| *to - *from >= DERIVED).collect()
 }
 
 /// The boot waits until a person has typed a passphrase.

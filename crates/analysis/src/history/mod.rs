@@ -23,6 +23,7 @@ pub use groups::Groups;
 pub use series::{EntryTimes, Level, Series};
 
 use crate::boots::{ALLOW, Allowance, TimeKind, WORK_OF_UNITS, WORK_TRACED};
+use crate::parallel::on_all_processors;
 use record::{ClockKind, Nanos};
 use std::collections::BTreeSet;
 
@@ -291,23 +292,6 @@ pub fn history(
         series: judged.into_iter().chain(phases).chain(kept).collect(),
         items: (total, looked_at),
     }
-}
-
-/// What `of` gives for each of `all`, in order, on all processors.
-fn on_all_processors<T: Sync, R: Send>(all: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let each = all.len().div_ceil(threads).max(1);
-    std::thread::scope(|scope| {
-        let of = &of;
-        let parts = all.chunks(each);
-        let parts = parts.map(|part| scope.spawn(move || part.iter().map(of).collect::<Vec<R>>()));
-        let parts: Vec<_> = parts.collect();
-        let joined = parts.into_iter().map(|part| match part.join() {
-            Ok(results) => results,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        joined.flatten().collect()
-    })
 }
 
 /// The marks of entries that the entry before does not have.

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, On, Result, refuse};
 use ::history::{Annotation, Content, ENTRIES, Entry, HEAD, HEAD_FILE, NOTES, Part};
+use analysis::on_all_processors;
 use record::counted;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -194,19 +195,7 @@ fn listed(
 
 /// What the files of a store hold.
 pub(super) fn of_files(files: &[PathBuf], part: Part) -> Vec<Result<Content>> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let each = files.len().div_ceil(threads).max(1);
-    std::thread::scope(|scope| {
-        let parts = files.chunks(each).map(|files| {
-            scope.spawn(move || {
-                let all = files.iter().map(|file| of_file(file, part));
-                all.collect::<Vec<_>>()
-            })
-        });
-        let parts: Vec<_> = parts.collect();
-        let joined = parts.into_iter().filter_map(|p| p.join().ok());
-        joined.flatten().collect()
-    })
+    on_all_processors(files, |file| of_file(file, part))
 }
 
 /// What a file of a store holds.

@@ -2,7 +2,6 @@
 
 use crate::error::{LabError, io_error};
 use std::ffi::OsStr;
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -77,8 +76,7 @@ pub fn build(command: &str, from: &Path, to: &Path) -> Result<Result<(), String>
     ];
     Ok(match run(&words, Path::new("."), &[])? {
         Ran::Fine(_) if beside.is_file() => {
-            let synced = fs::File::open(&beside).and_then(|file| file.sync_all());
-            let moved = synced.and_then(|()| fs::rename(&beside, to));
+            let moved = capture::beside::rename(&beside, to);
             moved.map_err(io_error(to, "cannot be moved into place"))?;
             Ok(())
         }

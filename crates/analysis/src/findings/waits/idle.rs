@@ -2,7 +2,6 @@
 //! known but their order is not, as in a plot.
 
 use super::{tail, worth};
-use crate::findings::evidence::Evidence;
 use crate::findings::found::Found;
 use crate::findings::text::waits as text;
 use crate::findings::view::View;
@@ -60,11 +59,7 @@ pub(super) fn stretches(view: &View<'_>, (low, expected, high): (i64, i64, i64))
         let name = |s: &Span| record.name(s.name).to_owned();
         let of = |s: &Span| {
             let (from, to) = (s.start.unwrap_or_default(), s.end.unwrap_or_default());
-            let place = view.evidence(String::new(), s.origin).place;
-            Evidence {
-                text: text::took(name(s), to - from, from, to),
-                place,
-            }
+            view.evidence(text::took(name(s), to - from, from, to), s.origin)
         };
         Found::new()
             .title(text::wait(name(after), time, name(before)))

@@ -13,7 +13,7 @@ use record::Nanos;
 pub(in crate::findings) const RUNNING: &str = "start job is running for ";
 pub(in crate::findings) const START_RUNNING: &str = " running (";
 
-/// How the job of a unit that starts ends, and what stands for the middle of a long one.
+/// The end of a start job's name, and what systemd prints in place of the middle of a long name.
 const START: &str = "/start";
 const LEFT_OUT: [&str; 2] = ["…", "..."];
 
@@ -104,7 +104,7 @@ fn shown(line: Line<'_>) -> impl Iterator<Item = Job<'_>> {
     })
 }
 
-/// The unit of `a.service/start`; a narrow console leaves out the middle of a long one.
+/// The unit in `a.service/start`. On a narrow console, systemd leaves out the middle of a long name.
 fn starting(job: &str) -> Option<&str> {
     if let Some(unit) = job.strip_suffix(START) {
         return Some(unit);

@@ -5,7 +5,7 @@ use super::{Link, alone, idle, late, links, tail, timeout, worth};
 use crate::findings::evidence::Evidence;
 use crate::findings::found::{Found, Scope};
 use crate::findings::text::waits as text;
-use crate::findings::units::{is_told, passphrase_within};
+use crate::findings::units::{is_told, passphrases};
 use crate::findings::view::View;
 use crate::spans;
 use record::{Nanos, Phase, SpanKind};
@@ -86,6 +86,7 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
     let end = view.phases.end();
     let late = late::late_unit(view).map(|(unit, _)| unit);
     let userspace = view.length(Phase::Userspace);
+    let passphrases = passphrases(view, &spans);
     let mut units: Vec<(Nanos, &str, record::Origin, Nanos)> = spans
         .iter()
         .filter(is_unit)
@@ -95,8 +96,14 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
                 (Some(from), Some(to)) => to.min(end) - from,
                 _ => s.reported.filter(|t| !view.is_beyond_boot(*t))?,
             };
-            // A person's time is another rule's.
-            let asked = passphrase_within(view, s);
+            // A person's time is another rule's: such as in the initramfs' wait for the root.
+            let is_within = |p: &&(Nanos, Nanos)| s.start < Some(p.0) && Some(p.1) < s.end;
+            let asked = passphrases
+                .iter()
+                .filter(is_within)
+                .map(|p| p.1 - p.0)
+                .max();
+            let asked = asked.unwrap_or(Nanos::ZERO);
             Some((time - asked, view.record.name(s.name), s.origin, asked))
         })
         .filter(|(time, name, ..)| {

@@ -101,8 +101,7 @@ impl<'a> Tables<'a> {
         for name in [&pair.names.items_file, &pair.names.boots_file] {
             let (from, to) = (part(self.dir, name), self.dir.join(name));
             let shown = to.display();
-            let synced = File::open(&from).and_then(|file| file.sync_all());
-            let moved = synced.and_then(|()| std::fs::rename(&from, &to));
+            let moved = capture::beside::rename(&from, &to);
             moved.with_context(|| format!("{shown}: cannot be written"))?;
         }
         let n = &pair.names;
