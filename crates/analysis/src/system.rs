@@ -234,6 +234,8 @@ pub enum ImageKind {
         checked_bytes: u64,
         /// How long those checks take, in nanoseconds.
         checked_ns: u64,
+        /// The ID of the only such volume; `None`: there are none or several.
+        checked_volume: Option<u32>,
     },
 }
 

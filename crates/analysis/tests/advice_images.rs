@@ -150,9 +150,15 @@ fn images_tell_what_they_cost() {
         fastmap_saves_ns: 300_000_000,
         checked_bytes: 20_000_000,
         checked_ns: 2_400_000_000,
+        checked_volume: Some(1),
     };
-    let of_ubi: Vec<_> = of_image(ubi).iter().map(|f| f.id).collect();
-    assert_eq!(of_ubi, ["ubi-static-check", "ubi-fastmap"]);
+    let found = of_image(ubi);
+    let of_ubi: Vec<_> = found
+        .iter()
+        .map(|f| (f.id, f.treatment.as_deref()))
+        .collect();
+    let check = ("ubi-static-check", Some("ubi-skip-check=1"));
+    assert_eq!(of_ubi, [check, ("ubi-fastmap", Some("ubi-fastmap=on"))]);
 }
 
 /// The command line of an image stands in for one that a log has lost, and never for another.

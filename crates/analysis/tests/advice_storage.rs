@@ -125,6 +125,11 @@ fn a_stream_in_small_steps_is_read_ahead_too_little() {
     assert_eq!((low.0, (high.0 + 500_000) / 1_000_000), (0, 75));
     assert_eq!(f.expected, high);
     assert!(f.why.contains("131072 bytes"), "{}", f.why);
+    // Only the root's disk has a name.
+    assert_eq!(f.treatment, None);
+    let of_root = format!("{}fact root.device /dev/sda2\n", reads(0, 100, 0));
+    let f = one(&of_root, Vec::new(), "read-ahead").unwrap();
+    assert_eq!(f.treatment.as_deref(), Some("read-ahead=sda:512"));
     // Who computes for 2 ms between two reads does not wait for the device.
     assert!(one(&reads(2_000, 100, 0), Vec::new(), "read-ahead").is_none());
     // What lies apart is no stream; and of few reads nothing is known.

@@ -432,8 +432,12 @@ fn ubi_fact(source: &str, image: &dyn ReadAt) -> Option<ImageFact> {
         return None;
     }
     let report = ubi::check(image, &ubi::Options::default()).ok()?;
-    let fixed = report.volumes.iter().filter(|v| v.open_ns > 0);
-    let (bytes, ns) = fixed.fold((0_u64, 0_u64), |(b, t), v| {
+    let fixed: Vec<_> = report.volumes.iter().filter(|v| v.open_ns > 0).collect();
+    let only = match fixed.as_slice() {
+        [only] => Some(only.id),
+        _ => None,
+    };
+    let (bytes, ns) = fixed.iter().fold((0_u64, 0_u64), |(b, t), v| {
         (b.saturating_add(v.bytes), t.saturating_add(v.open_ns))
     });
     let with = report.attach.fastmap_ns;
@@ -447,6 +451,7 @@ fn ubi_fact(source: &str, image: &dyn ReadAt) -> Option<ImageFact> {
             fastmap_saves_ns: with.map_or(0, |w| report.attach.now_ns.saturating_sub(w)),
             checked_bytes: bytes,
             checked_ns: ns,
+            checked_volume: only,
         },
     })
 }

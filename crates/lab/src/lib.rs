@@ -35,6 +35,7 @@ mod journal;
 pub mod layout;
 mod loading;
 mod machine;
+mod made;
 mod modules;
 mod on_files;
 mod pace;

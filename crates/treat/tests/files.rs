@@ -19,7 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 /// What changes a root tree, in every way there is.
-const TREATMENTS: [&str; 19] = [
+const TREATMENTS: [&str; 20] = [
     "cmdline+=quiet",
     "cmdline-=splash",
     "mask=a.service",
@@ -34,6 +34,7 @@ const TREATMENTS: [&str; 19] = [
     "strip=usr/bin/app",
     "library-=usr/lib/libspare.so.1.0",
     "io-scheduler=mmcblk*:none",
+    "read-ahead=mmcblk0:512",
     "sysctl=vm.dirty_bytes=524288",
     "late-modules=btusb,snd-usb-audio",
     "cat-pipes=etc/init.d",
@@ -175,6 +176,9 @@ fn texts_and_kinds_agree() {
         "sysctl=../x.y=1",
         "library-cut=usr/lib/libx.so.1,",
         "io-scheduler=sd a:none",
+        "read-ahead=sda",
+        "read-ahead=sda:0",
+        "read-ahead=sd a:512",
         "late-modules=a,,b",
         "late-modules=",
         "start-script=two",

@@ -80,6 +80,7 @@ fn ext_images_are_changed_by_their_own_tools_and_put_back() {
         (&["-t", "ext3"][..], "ext=no-journal"),
         (&["-t", "ext2"], "ext=extents"),
         (&["-t", "ext2", "-O", "^dir_index"], "ext=dir-index"),
+        (&["-t", "ext4", "-I", "256"], "ext=inline-data"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let Some(image) = ext_image(folder.path(), options) else {
@@ -97,6 +98,26 @@ fn ext_images_are_changed_by_their_own_tools_and_put_back() {
         assert_eq!(fs::read(&image).unwrap(), after, "{text}");
         undo(&image, text).unwrap();
         assert_eq!(fs::read(&image).unwrap(), before, "{text}");
+    }
+}
+
+#[test]
+fn inline_data_needs_extents_and_large_inodes() {
+    for (options, why) in [
+        (["-t", "ext3", "-I", "256"], "apply `ext=extents` first"),
+        (
+            ["-t", "ext4", "-I", "128"],
+            "create the filesystem anew with `-I 256`",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(image) = ext_image(folder.path(), &options) else {
+            return;
+        };
+        let before = fs::read(&image).unwrap();
+        let refused = apply(&image, "ext=inline-data").unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+        assert_eq!(fs::read(&image).unwrap(), before);
     }
 }
 

@@ -353,6 +353,7 @@ pub(super) fn ubi_static(view: &View<'_>) -> Vec<Found> {
         let ImageKind::Ubi {
             checked_bytes,
             checked_ns,
+            checked_volume,
             ..
         } = image.what
         else {
@@ -370,7 +371,8 @@ pub(super) fn ubi_static(view: &View<'_>) -> Vec<Found> {
                 }])
                 // All of the check goes. Chip and processor are assumed, and software that
                 // corrects errors may take as long as the chip.
-                .parts(time, 20, 100, 200),
+                .parts(time, 20, 100, 200)
+                .maybe_treatment(checked_volume.map(|id| format!("ubi-skip-check={id}"))),
         )
     });
     found.collect()

@@ -260,13 +260,16 @@ pub(super) fn read_ahead(view: &View<'_>) -> Vec<Found> {
         let first = first.filter(|_| expected > Nanos::ZERO)?;
         let why = text::read_ahead_why(count, window, costs.command, waited, WIDER);
         let text = text::first_cut(count);
+        let kib = WIDER * window / 1024;
+        let wider = root_disk(view, *device).map(|disk| format!("read-ahead={disk}:{kib}"));
         Some(
             Found::new()
                 .title(text::read_ahead(device))
                 .why(why)
                 .evidence([view.evidence(text, first)])
                 .saving(Nanos::ZERO, expected, most)
-                .scope(Scope::Unknown),
+                .scope(Scope::Unknown)
+                .maybe_treatment(wider),
         )
     });
     found.collect()
@@ -297,8 +300,8 @@ fn idle(waits: &[(Nanos, Nanos)], busy: &[(Nanos, Nanos)]) -> Vec<Nanos> {
 /// A rest that is no longer than this, or than so many usual ones, is handing on.
 const JITTER: (Nanos, i64) = (Nanos::from_millis(1), 10);
 
-/// The rule that takes the scheduler from the root's device, whose name is known.
-fn without_scheduler(view: &View<'_>, device: Device) -> Option<String> {
+/// The name of the disk that is `device`, if the root lies on it.
+fn root_disk<'a>(view: &'a View<'_>, device: Device) -> Option<&'a str> {
     let (root, _) = root_device(view)?;
     let name = root_name(view).filter(|_| root == device)?;
     let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric());
@@ -309,7 +312,7 @@ fn without_scheduler(view: &View<'_>, device: Device) -> Option<String> {
         _ if name.starts_with("mmcblk") || name.starts_with("nvme") => name,
         _ => digits,
     };
-    is_plain.then(|| format!("io-scheduler={disk}:none"))
+    is_plain.then_some(disk)
 }
 
 /// Requests that wait in the kernel while their device rests. Of a disk that turns
@@ -343,12 +346,13 @@ pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
             .max_by_key(|(from, to, r)| (*to - *from, std::cmp::Reverse(r.origin)))?;
         let why = text::scheduler_why(kept, jitter, usual);
         let text = text::longest(to - from);
+        let scheduler = root_disk(view, *device).map(|disk| format!("io-scheduler={disk}:none"));
         (kept > Nanos::ZERO && rests.len() >= ENOUGH).then(|| {
             Found::new()
                 .title(text::scheduler(device, kept))
                 .why(why)
                 .evidence([view.evidence(text, longest.origin)])
-                .maybe_treatment(without_scheduler(view, *device))
+                .maybe_treatment(scheduler)
                 // Nothing is expected: no experiment has shown such a time yet.
                 .parts(kept, 0, 0, 100)
                 .scope(Scope::Unknown)

@@ -4,6 +4,7 @@ pub mod arrange;
 mod checksum;
 mod directory;
 mod group;
+pub mod inline;
 mod inode;
 mod reader;
 pub mod renumber;

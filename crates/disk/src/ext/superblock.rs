@@ -16,6 +16,8 @@ const MAGIC: u16 = 0xef53;
 pub mod compat {
     /// There is a journal.
     pub const HAS_JOURNAL: u32 = 0x4;
+    /// Files have extended attributes.
+    pub const EXT_ATTR: u32 = 0x8;
     /// Only the groups that the superblock names hold copies.
     pub const SPARSE_SUPER2: u32 = 0x200;
 }
@@ -28,10 +30,14 @@ pub mod incompat {
     pub const JOURNAL_DEV: u32 = 0x8;
     /// Descriptors lie in the groups that they describe.
     pub const META_BG: u32 = 0x10;
+    /// Content is mapped by extents.
+    pub const EXTENTS: u32 = 0x40;
     /// Block numbers have 64 bits.
     pub const BITS_64: u32 = 0x80;
     /// A block keeps it from being mounted twice.
     pub const MMP: u32 = 0x100;
+    /// Content may lie in inodes.
+    pub const INLINE_DATA: u32 = 0x8000;
     /// All that can be read here; what is not is compression (0x1).
     pub const KNOWN: u32 = 0x3f7de;
 }

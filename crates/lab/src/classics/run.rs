@@ -8,10 +8,11 @@ use crate::error::{LabError, io_error};
 use crate::event::Event;
 use crate::experiment::Experiment;
 use crate::files::read;
+use crate::made::Made;
 use crate::run::{Hosts, Options, emulated, run as run_experiment};
 use crate::workload::{Mark, Workload, marks};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -74,9 +75,9 @@ pub(crate) struct Case {
     pub machine: String,
     pub kernel_bytes: u64,
     /// SHA-256 over the emulator's parts.
-    emulator: String,
+    pub emulator: String,
     /// SHA-256 over what was booted.
-    artifacts: String,
+    pub artifacts: String,
     /// Whether console bytes took their time in the boot.
     line_rate: bool,
     pub failure: Option<String>,
@@ -142,8 +143,7 @@ pub fn run(
                 let folder = out.join("cases").join(name);
                 let case = run_case(name, workload, &cache, &folder, say)?;
                 add_machine(&mut report.machine, &case.machine);
-                made.emulators.insert(case.emulator);
-                made.artifacts.push(case.artifacts);
+                made.add(case.emulator, case.artifacts);
                 if let Some(why) = case.failure {
                     report.failures.push(format!("{name}: {why}"));
                 }
@@ -164,7 +164,10 @@ pub fn run(
             run_variants(experiment, out, hosts, (&mut report, &mut made), say)?
         }
     };
-    report.made_by = made.digests(classic);
+    made.keep(out)?;
+    report.made_by = made.digests();
+    let experiment = ("experiment".to_owned(), classic.digest.clone());
+    report.made_by.extend([experiment]);
     let line_rate = given.values().all(|g| g.line_rate);
     for value in &classic.values {
         let measured = measured(classic, value, &given);
@@ -192,29 +195,6 @@ pub fn run(
         value.measured_ratio = ratio(measured, first_measured);
     }
     Ok(report)
-}
-
-/// What the boots of a result were made from, by digests.
-#[derive(Debug, Default)]
-struct Made {
-    emulators: BTreeSet<String>,
-    /// Of each boot, in order.
-    artifacts: Vec<String>,
-}
-
-impl Made {
-    fn digests(self, classic: &Classic) -> BTreeMap<String, String> {
-        let all = |digests: Vec<String>| hash_bytes(digests.join("\n").as_bytes());
-        let mut digests = BTreeMap::from([
-            ("experiment".to_owned(), classic.digest.clone()),
-            ("artifacts".to_owned(), all(self.artifacts)),
-        ]);
-        if !self.emulators.is_empty() {
-            let emulators = self.emulators.into_iter().collect();
-            digests.insert("emulator".to_owned(), all(emulators));
-        }
-        digests
-    }
 }
 
 /// Adds the machine of a case to those of the others, once.
@@ -439,14 +419,10 @@ fn run_variants(
         _ => {}
     })?;
     report.machine = experiment.base.platform.to_string();
-    if let Some((program, _)) = emulated(&experiment.base.platform) {
-        let qemu = Qemu::find(program, &Cache::open()?)?;
-        made.emulators
-            .insert(hash_bytes(qemu.identity().as_bytes()));
-    }
+    let program = emulated(&experiment.base.platform).map(|(program, _)| program);
+    made.add_trials(program, &outcome.trials, &Cache::open()?)?;
     let mut given: BTreeMap<String, Given> = BTreeMap::new();
     for trial in &outcome.trials {
-        made.artifacts.push(trial.fingerprint.clone());
         if let Some(failure) = &trial.failure {
             report
                 .failures

@@ -6,6 +6,7 @@ use crate::capture;
 use crate::classics::run_case;
 use crate::error::{LabError, io_error};
 use crate::files::read;
+use crate::made::Made;
 use crate::profiles::named;
 use crate::workload::Image;
 use disk::mount::{self, LAB};
@@ -92,10 +93,12 @@ pub fn run(mounts: &Mounts, out: &Path, say: &mut dyn FnMut(String)) -> Result<R
         title: mounts.title.clone(),
         ..Report::default()
     };
+    let mut made = Made::default();
     for case in &mounts.cases {
         let folder = out.join("cases").join(&case.name);
         let done = run_case(&case.name, &case.workload, &cache, &folder, say)?;
         report.machine = done.machine;
+        made.add(done.emulator, done.artifacts);
         if let Some(why) = done.failure {
             report.failures.push(format!("{}: {why}", case.name));
         }
@@ -111,6 +114,7 @@ pub fn run(mounts: &Mounts, out: &Path, say: &mut dyn FnMut(String)) -> Result<R
         }
         report.rows.append(&mut rows);
     }
+    made.keep(out)?;
     Ok(report)
 }
 

@@ -26,6 +26,7 @@ use crate::error::LabError;
 use crate::event::Event;
 use crate::experiment::{Experiment, Platform};
 use crate::machine::Machine;
+use crate::made::Made;
 use crate::pc::Pc;
 use crate::replay::Replay;
 use crate::shared;
@@ -73,7 +74,7 @@ pub fn run(
     let machine = prepare(experiment, &cache, &options.out, &mut |text| {
         on(Event::Note { text });
     })?;
-    run_in(
+    let outcome = run_in(
         &mut store,
         machine.as_ref(),
         experiment,
@@ -88,7 +89,12 @@ pub fn run(
             }
             on(event);
         },
-    )
+    )?;
+    let mut made = Made::default();
+    let program = emulated(&experiment.base.platform).map(|(program, _)| program);
+    made.add_trials(program, &outcome.trials, &cache)?;
+    made.keep(&options.out)?;
+    Ok(outcome)
 }
 
 /// The machine that `experiment` names, with all that it needs.

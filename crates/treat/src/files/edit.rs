@@ -168,7 +168,13 @@ impl FileTreatment {
             )?,
             Self::IoScheduler { device, scheduler } => {
                 udev(target)?;
-                let (path, rule) = late::scheduler_rule(device, scheduler);
+                let (path, rule) = late::queue_rule(device, "scheduler", ("scheduler", scheduler));
+                vec![whole(target, &path, Content::File(rule.into()))?]
+            }
+            Self::ReadAhead { device, kib } => {
+                udev(target)?;
+                let window = ("read_ahead_kb", kib.to_string());
+                let (path, rule) = late::queue_rule(device, "read-ahead", (window.0, &window.1));
                 vec![whole(target, &path, Content::File(rule.into()))?]
             }
             Self::Sysctl { name, value } => match sysctl::place(target, name, value)? {

@@ -1,10 +1,12 @@
-//! Changes of ext2, ext3 and ext4 images by their own tools, tune2fs and e2fsck.
+//! Changes of ext2, ext3 and ext4 images by their own tools, tune2fs and e2fsck; what these
+//! have no command for is done by the room of disks, and checked by e2fsck.
 //!
 //! The tools work on a copy in memory that has no name on the disk. The image itself is
 //! replaced only by a copy that e2fsck found clean. The tools are told the image's own time
 //! instead of the clock's, so that the same image gives the same bytes.
 
 use super::images::{ImageError, NewImage, protected};
+use rawimage::Part;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -20,13 +22,21 @@ pub enum ExtChange {
     Extents,
     /// Directories get an index.
     DirIndex,
+    /// Small files lie in their inodes.
+    InlineData,
     /// The journal is replayed and errors are repaired, as a mount and fsck would.
     Clean,
 }
 
 impl ExtChange {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::NoJournal, Self::Extents, Self::DirIndex, Self::Clean];
+    pub const ALL: [Self; 5] = [
+        Self::NoJournal,
+        Self::Extents,
+        Self::DirIndex,
+        Self::InlineData,
+        Self::Clean,
+    ];
 
     /// The word in the treatment's text.
     #[must_use]
@@ -35,17 +45,18 @@ impl ExtChange {
             Self::NoJournal => "no-journal",
             Self::Extents => "extents",
             Self::DirIndex => "dir-index",
+            Self::InlineData => "inline-data",
             Self::Clean => "clean",
         }
     }
 
-    /// What tune2fs is told to set or take away; `None` if that is no matter of a feature.
+    /// What tune2fs is told to set or take away; `None` if it has no command for the change.
     const fn feature(self) -> Option<&'static str> {
         match self {
             Self::NoJournal => Some("^has_journal"),
             Self::Extents => Some("extent"),
             Self::DirIndex => Some("dir_index"),
-            Self::Clean => None,
+            Self::InlineData | Self::Clean => None,
         }
     }
 
@@ -54,7 +65,7 @@ impl ExtChange {
         match self {
             Self::Extents => &["-f", "-y", "-E", "bmap2extent"],
             Self::DirIndex => &["-f", "-y", "-D"],
-            Self::NoJournal | Self::Clean => &["-f", "-y"],
+            Self::NoJournal | Self::InlineData | Self::Clean => &["-f", "-y"],
         }
     }
 }
@@ -74,9 +85,11 @@ const ERRORS: u16 = 2;
 /// `EXT3_FEATURE_COMPAT_HAS_JOURNAL`, `EXT2_FEATURE_COMPAT_DIR_INDEX`.
 const HAS_JOURNAL: u32 = 4;
 const DIR_INDEX: u32 = 0x20;
-/// `EXT3_FEATURE_INCOMPAT_RECOVER`, `EXT3_FEATURE_INCOMPAT_EXTENTS`.
+/// `EXT3_FEATURE_INCOMPAT_RECOVER`, `EXT3_FEATURE_INCOMPAT_EXTENTS`,
+/// `EXT4_FEATURE_INCOMPAT_INLINE_DATA`.
 const RECOVER: u32 = 4;
 const EXTENTS: u32 = 0x40;
+const INLINE_DATA: u32 = 0x8000;
 
 /// What a superblock says.
 #[derive(Clone, Copy)]
@@ -110,7 +123,7 @@ impl Superblock {
             ExtChange::NoJournal => self.compatible & HAS_JOURNAL == 0,
             ExtChange::Clean => !self.is_dirty(),
             // Files and directories that are older than the feature lack it.
-            ExtChange::Extents | ExtChange::DirIndex => false,
+            ExtChange::Extents | ExtChange::DirIndex | ExtChange::InlineData => false,
         }
     }
 
@@ -119,6 +132,7 @@ impl Superblock {
             ExtChange::NoJournal => self.compatible & HAS_JOURNAL == 0,
             ExtChange::Extents => self.incompatible & EXTENTS != 0,
             ExtChange::DirIndex => self.compatible & DIR_INDEX != 0,
+            ExtChange::InlineData => self.incompatible & INLINE_DATA != 0,
             ExtChange::Clean => true,
         }
     }
@@ -142,7 +156,15 @@ pub(super) fn treated(bytes: &[u8], change: ExtChange) -> Result<NewImage, Image
             "the file system is not clean; apply `ext=clean` first",
         ));
     }
-    let copy = Copy::of(bytes, before.written)?;
+    let inline = match change {
+        ExtChange::InlineData => Some(with_inline_data(bytes, before)?),
+        _ => None,
+    };
+    if matches!(inline, Some((_, 0))) {
+        return Ok(NewImage::same(bytes));
+    }
+    let start = inline.as_ref().map_or(bytes, |(bytes, _)| bytes);
+    let copy = Copy::of(start, before.written)?;
     if let Some(feature) = change.feature().filter(|_| !before.has_feature(change)) {
         copy.run("tune2fs", &["-O", feature], 0)?;
     }
@@ -167,6 +189,16 @@ pub(super) fn treated(bytes: &[u8], change: ExtChange) -> Result<NewImage, Image
         return Ok(NewImage::same(bytes));
     }
     let description = match change {
+        ExtChange::InlineData => {
+            let count = inline.map_or(0, |(_, count)| count);
+            return Ok(NewImage {
+                bytes: new,
+                description: vec![format!(
+                    "{count} small files lie in their inodes, so each is read without a block \
+                     of its own; boot loaders without `inline_data` cannot read this file system"
+                )],
+            });
+        }
         ExtChange::NoJournal => {
             "the journal is removed, so a write is made once and no journal is \
             replayed; after a power cut the file system must be checked"
@@ -188,6 +220,28 @@ pub(super) fn treated(bytes: &[u8], change: ExtChange) -> Result<NewImage, Image
         bytes: new,
         description: vec![description.to_owned()],
     })
+}
+
+/// The image with small files in their inodes, and how many that changes. The blocks that they
+/// leave still count as used.
+fn with_inline_data(bytes: &[u8], found: Superblock) -> Result<(Vec<u8>, u64), ImageError> {
+    if found.incompatible & EXTENTS == 0 {
+        return Err(ImageError::Other(
+            "the file system has no extents; apply `ext=extents` first",
+        ));
+    }
+    let volume = Part::whole(&bytes)?;
+    let map = disk::ext::map(&volume).map_err(disk::ext::arrange::ArrangeError::from)?;
+    let mut edited = disk::Edited::new(volume, map.facts.block_size);
+    let count = disk::ext::inline::move_inline(&mut edited, &map)?;
+    let mut new = bytes.to_vec();
+    for (at, block) in edited.changes() {
+        let room = usize::try_from(at).ok().and_then(|at| new.get_mut(at..));
+        if let Some(room) = room.and_then(|r| r.get_mut(..block.len())) {
+            room.copy_from_slice(block);
+        }
+    }
+    Ok((new, count))
 }
 
 /// A copy of an image that only this process has.

@@ -35,6 +35,9 @@ pub enum ImageError {
     /// What came out was looked at, and its consumer would not take it.
     #[error("the changed image would be rejected: {0}; check the original image")]
     NotAccepted(String),
+    /// An ext image cannot be changed so.
+    #[error(transparent)]
+    Ext(#[from] disk::ext::arrange::ArrangeError),
     /// A program that does the work is not there, or says no.
     #[error("{0}")]
     Tool(String),

@@ -230,13 +230,14 @@ pub const KINDS: &[TreatmentKind] = &[
         in_lab: false,
     },
     TreatmentKind {
-        form: "ext=no-journal|extents|dir-index|clean",
+        form: "ext=no-journal|extents|dir-index|inline-data|clean",
         example: "ext=no-journal",
         what: "changes an ext2, ext3 or ext4 image with tune2fs and e2fsck: removes the journal, maps \
-            files by extents, indexes directories, or replays the journal and repairs it",
+            files by extents, indexes directories, moves small files into their inodes, or \
+            replays the journal and repairs it",
         targets: &["ext image of at most 1 GiB"],
         risk: "without a journal, a power cut can need a long check or lose files; with extents, \
-            drivers of ext2 and ext3 cannot mount it",
+            drivers of ext2 and ext3 cannot mount it; many boot loaders cannot read inline data",
         then: "write the image to the board",
         in_lab: false,
     },
@@ -246,6 +247,16 @@ pub const KINDS: &[TreatmentKind] = &[
         what: "sets the I/O scheduler of a block device with a udev rule",
         targets: &["root tree"],
         risk: "the scheduler that the kernel chooses may be fairer to programs that run beside others",
+        then: "",
+        in_lab: false,
+    },
+    TreatmentKind {
+        form: "read-ahead=DEVICE:KIB",
+        example: "read-ahead=mmcblk0:512",
+        what: "sets how much of a block device is read ahead, with a udev rule",
+        targets: &["root tree"],
+        risk: "memory for data that is read and not used; scattered reads become slower; what is \
+            read before udev knows the device is read as before",
         then: "",
         in_lab: false,
     },

@@ -8,15 +8,20 @@ use super::tree::Target;
 /// Where the kernel's modules are.
 const MODULES: [&str; 2] = ["usr/lib/modules", "lib/modules"];
 
-/// The rule of a device's scheduler: its path and its text.
-pub(super) fn scheduler_rule(device: &str, scheduler: &str) -> (String, String) {
+/// The rule that sets `attribute` of a device's queue to `value`: its path, with the word
+/// `what` in it, and its text.
+pub(super) fn queue_rule(
+    device: &str,
+    what: &str,
+    (attribute, value): (&str, &str),
+) -> (String, String) {
     let name = device.replace('*', "any");
     let rule = format!(
         "# Written by firstlight.\n\
          ACTION!=\"remove\", SUBSYSTEM==\"block\", KERNEL==\"{device}\", \
-         ATTR{{queue/scheduler}}=\"{scheduler}\"\n"
+         ATTR{{queue/{attribute}}}=\"{value}\"\n"
     );
-    let path = format!("etc/udev/rules.d/60-firstlight-scheduler-{name}.rules");
+    let path = format!("etc/udev/rules.d/60-firstlight-{what}-{name}.rules");
     (path, rule)
 }
 

@@ -72,6 +72,13 @@ pub enum FileTreatment {
         /// The scheduler.
         scheduler: String,
     },
+    /// `read-ahead=DEVICE:KIB`: how much of a device is read ahead.
+    ReadAhead {
+        /// Its name in /sys/block, with `*` for any rest.
+        device: String,
+        /// The window, in KiB.
+        kib: u32,
+    },
     /// `sysctl=NAME=VALUE`: a setting of the kernel.
     Sysctl {
         /// Its name, with dots.
@@ -286,16 +293,12 @@ impl FileTreatment {
         }
         if let Some(change) = text.strip_prefix("ext=") {
             let named = ExtChange::ALL.into_iter().find(|c| c.as_str() == change);
-            return named
-                .map(Self::Ext)
-                .ok_or_else(|| refuse("write no-journal, extents, dir-index or clean"));
+            return named.map(Self::Ext).ok_or_else(|| {
+                refuse("write no-journal, extents, dir-index, inline-data or clean")
+            });
         }
         if let Some(rest) = text.strip_prefix("io-scheduler=") {
             let (device, scheduler) = rest.split_once(':').unwrap_or((rest, ""));
-            let is_name = |name: &str, more: &[u8]| {
-                let legal = |b: u8| b.is_ascii_alphanumeric() || more.contains(&b);
-                !name.is_empty() && name.len() <= 64 && name.bytes().all(legal)
-            };
             return match is_name(device, b"*") && is_name(scheduler, b"-_") {
                 true => Ok(Self::IoScheduler {
                     device: device.to_owned(),
@@ -304,6 +307,18 @@ impl FileTreatment {
                 false => Err(refuse(
                     "write io-scheduler=DEVICE:NAME, such as mmcblk0:none",
                 )),
+            };
+        }
+        if let Some(rest) = text.strip_prefix("read-ahead=") {
+            let (device, kib) = rest.split_once(':').unwrap_or((rest, ""));
+            let is_number = !kib.starts_with('+');
+            let kib = kib.parse().ok().filter(|kib| (1..=1 << 20).contains(kib));
+            return match kib.filter(|_| is_number && is_name(device, b"*")) {
+                Some(kib) => Ok(Self::ReadAhead {
+                    device: device.to_owned(),
+                    kib,
+                }),
+                None => Err(refuse("write read-ahead=DEVICE:KIB, such as mmcblk0:512")),
             };
         }
         if let Some(rest) = text.strip_prefix("sysctl=") {
@@ -379,6 +394,12 @@ const NOTHING: TreatmentKind = TreatmentKind {
     in_lab: false,
 };
 
+/// Whether `name` is letters, digits and bytes of `more`, 64 at the most.
+fn is_name(name: &str, more: &[u8]) -> bool {
+    let legal = |b: u8| b.is_ascii_alphanumeric() || more.contains(&b);
+    !name.is_empty() && name.len() <= 64 && name.bytes().all(legal)
+}
+
 impl fmt::Display for FileTreatment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -412,6 +433,7 @@ impl fmt::Display for FileTreatment {
             Self::IoScheduler { device, scheduler } => {
                 write!(f, "io-scheduler={device}:{scheduler}")
             }
+            Self::ReadAhead { device, kib } => write!(f, "read-ahead={device}:{kib}"),
             Self::Sysctl { name, value } => write!(f, "sysctl={name}={value}"),
             Self::LateModules(names) => write!(f, "late-modules={}", names.join(",")),
             Self::CatPipes(path) => write!(f, "cat-pipes={path}"),

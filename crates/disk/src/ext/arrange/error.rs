@@ -28,6 +28,14 @@ pub enum ArrangeError {
         /// Its name.
         feature: &'static str,
     },
+    /// It has no extents.
+    #[error("the filesystem is not ext4: it has no extents")]
+    NoExtents,
+    /// Its inodes have no room for content.
+    #[error(
+        "the inodes have 128 bytes and no room for content; create the filesystem anew with `-I 256`"
+    )]
+    SmallInodes,
     /// The image ends too early.
     #[error("the image ends within group {group}; it is truncated or damaged, so copy it again")]
     Cut {

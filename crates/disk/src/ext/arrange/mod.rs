@@ -402,7 +402,7 @@ fn rewrite(
     let mut bytes = owner.bytes.clone();
     put(&mut bytes, 0x28, &root);
     // `i_blocks` counts sectors, or blocks with the flag HUGE_FILE.
-    let each = match Inode::new(&bytes).flags() & 0x4_0000 != 0 {
+    let each = match Inode::new(&bytes).flags() & flag::HUGE_FILE != 0 {
         true => 1,
         false => size / 512,
     };

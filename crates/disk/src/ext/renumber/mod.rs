@@ -16,7 +16,7 @@ use super::arrange::tree::Tree;
 use super::arrange::{ArrangeError, check};
 use super::checksum::{Sums, put};
 use super::inode::{Inode, block_attributes, flag};
-use super::superblock::Superblock;
+use super::superblock::{Superblock, incompat};
 use super::{FILETYPE, directory};
 use crate::Edited;
 use crate::map::{Kind, Map};
@@ -34,9 +34,6 @@ const NOT_RENUMBERED: [(usize, u32, &str); 4] = [
     (1, 0x1000, "dirdata"),
     (1, 0x1_0000, "encrypt"),
 ];
-
-/// Content may lie in inodes.
-const INLINE_DATA: u32 = 0x8000;
 
 /// What was renumbered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -194,7 +191,7 @@ fn kept(
 ) -> Result<HashSet<u32>, ArrangeError> {
     let own = [sb.journal, sb.orphan_file].into_iter().chain(sb.quotas);
     let mut keep: HashSet<u32> = own.chain(map.find(b"/lost+found")).collect();
-    if !sb.has(1, INLINE_DATA) {
+    if !sb.has(1, incompat::INLINE_DATA) {
         return Ok(keep);
     }
     let has_types = sb.has(1, FILETYPE);
