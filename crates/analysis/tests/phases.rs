@@ -210,6 +210,16 @@ fn a_prompt_ends_a_boot_without_systemd() {
     );
     assert_eq!(end("say 7s - procd: - init complete -"), Some((7_000, 0)));
     assert_eq!(end("say 7s - login: of a user was refused"), None);
+    let animated = "say 6s 6 init: Service 'bootanim' (pid 7) exited with status 0\n";
+    assert_eq!(end(animated), Some((6_000, 0)));
+    let old = "say 6s 6 init: process 'bootanim', pid 7 exited\n";
+    assert_eq!(end(old), Some((6_000, 0)));
+    // What says more is better, and what begins or is drawn again is no end.
+    let complete = "say 7s 6 init: processing action (sys.boot_completed=1) from (/init.rc:9)";
+    assert_eq!(end(&format!("{animated}{complete}")), Some((7_000, 0)));
+    let begins = "say 5s 6 init: starting service 'bootanim'...\n\
+                  say 6s 6 init: Service 'bootanim' (pid 7) is drawing";
+    assert_eq!(end(begins), None);
     // systemd's own word is better.
     assert_eq!(
         end("say 5s - board login:\nmark 8s startup-finished -"),

@@ -9,8 +9,8 @@ use record::{Mark, Message, Nanos, Origin, Record, SpanKind, mark};
 pub struct Options {
     /// What ends the boot: the name of a mark, a unit (its end), or a text that
     /// a message contains, looked for in this order. `None`: the mark `first-light`, else
-    /// `startup-finished`, the first prompt for a login, procd's `init complete`, or the
-    /// target of a critical chain.
+    /// `startup-finished`, the first prompt for a login, procd's `init complete`, Android's
+    /// `sys.boot_completed` or the end of its boot animation, or the target of a critical chain.
     pub first_light: Option<String>,
 }
 
@@ -56,8 +56,8 @@ pub fn first_light(record: &Record, options: &Options) -> Option<FirstLight> {
 }
 
 /// What ends a boot if the user says nothing: the mark for it, systemd's last word, the first
-/// prompt for a user, the last word of OpenWrt's init, or the target of a chain that is all
-/// there is.
+/// prompt for a user, the last word of OpenWrt's init or of Android's, or the target of a chain
+/// that is all there is.
 fn default(record: &Record) -> Option<FirstLight> {
     let end = |mark: &str, (at, uncertain, origin): (Nanos, Nanos, Origin)| FirstLight {
         mark: mark.to_owned(),
@@ -78,6 +78,12 @@ fn default(record: &Record) -> Option<FirstLight> {
     if let Some(found) = procd() {
         return Some(end(PROCD, found));
     }
+    if let Some(found) = first(record, is_completed) {
+        return Some(end(COMPLETED, found));
+    }
+    if let Some(found) = first(record, is_shown) {
+        return Some(end(ANIMATION, found));
+    }
     let targets = record.marks().iter();
     let targets = targets.filter(|m| record.name(m.name).ends_with(".target"));
     targets.max_by_key(|m| m.at).map(of_mark)
@@ -86,6 +92,30 @@ fn default(record: &Record) -> Option<FirstLight> {
 /// The prompt of a terminal, and what OpenWrt's init says last.
 const LOGIN: &str = "login:";
 const PROCD: &str = "procd: - init complete -";
+
+/// What Android's init does once the boot is complete, and the service that draws until then.
+///
+/// <https://android.googlesource.com/platform/system/core/+/refs/heads/main/init/>
+const COMPLETED: &str = "sys.boot_completed=1";
+const ANIMATION: &str = "end of the boot animation";
+
+/// `init: processing action (sys.boot_completed=1) from (init.rc:7)`; until Android 6
+/// `processing action 0x12ab (property:sys.boot_completed=1)`.
+fn is_completed(line: &str) -> bool {
+    line.contains("init: processing action ") && line.contains(COMPLETED)
+}
+
+/// `init: Service 'bootanim' (pid 7) exited with status 0`, and in Android 4 `init: process
+/// 'bootanim', pid 7 exited`.
+fn is_shown(line: &str) -> bool {
+    const ENDS: [&str; 3] = ["exited", "killed", "received signal"];
+    let of_it = [
+        "init: Service 'bootanim' (pid ",
+        "init: process 'bootanim', pid ",
+    ];
+    let mut rest = of_it.iter().filter_map(|words| line.split_once(words));
+    rest.any(|(_, rest)| ENDS.iter().any(|e| rest.contains(e)))
+}
 
 /// What systemd says of a unit that is there.
 const DONE: [&str; 4] = ["Reached target ", "Started ", "Finished ", "Mounted "];

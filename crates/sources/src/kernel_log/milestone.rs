@@ -2,6 +2,7 @@
 
 use super::at::At;
 use super::counter;
+use super::units;
 use crate::text::{lossy, number};
 use memchr::memmem;
 use record::{ClockKind, Origin, Phase, Recorder, mark};
@@ -33,7 +34,11 @@ pub(super) struct Milestones {
     command_line: Option<Vec<u8>>,
     clock_switched: bool,
     root_mounted: bool,
+    /// When the kernel had freed the memory of its own start, or ran the first program.
+    first_program: Option<At>,
     memory_freed: bool,
+    /// Whether Android's init has said that it is in its first stage, in the initramfs.
+    android_first_stage: bool,
     userspace_line: bool,
     /// systemd's first line, while it is open whether it ran in an initramfs.
     systemd: Option<At>,
@@ -87,6 +92,7 @@ impl Milestones {
             Some(b'F') => self.freed(recorder, at, text),
             Some(b'R') => self.run(recorder, at, text),
             Some(b's') => self.systemd_line(recorder, at, text),
+            Some(b'i') => self.android(recorder, at, text),
             Some(b'f') => Self::firstlight(recorder, at, text),
             _ => false,
         };
@@ -208,6 +214,7 @@ impl Milestones {
             return false;
         }
         self.memory_freed = true;
+        self.first_program = self.first_program.or(Some(at));
         at.mark(recorder, mark::MEMORY_FREED, None);
         true
     }
@@ -221,6 +228,7 @@ impl Milestones {
             return false;
         };
         let program = rest.get(..end).unwrap_or_default();
+        self.first_program = Some(at);
         at.mark(recorder, mark::INIT_STARTED, None);
         // A kernel that cannot run the first program says "Run" again.
         if self.is_of_initrd(program) {
@@ -281,6 +289,32 @@ impl Milestones {
         true
     }
 
+    /// Android's init, which stays in the initramfs or leaves it after a first stage. Without
+    /// such a stage all of it is userspace, from the first program on.
+    fn android(&mut self, recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
+        let Some(words) = units::of_init(text) else {
+            return false;
+        };
+        if words.starts_with(b"init first stage started") {
+            self.android_first_stage = true;
+            if self.stage == Stage::Kernel {
+                self.stage = Stage::Initrd;
+                at.mark(recorder, mark::INITRD_START, Some(Phase::Initrd));
+            }
+            return true;
+        }
+        if words.starts_with(b"init second stage started") {
+            self.enter_userspace(recorder, at);
+            return true;
+        }
+        if self.stage == Stage::Userspace || self.android_first_stage || !is_androids(words) {
+            return false;
+        }
+        let began = self.first_program.filter(|b| b.clock == at.clock);
+        self.enter_userspace(recorder, began.unwrap_or(at));
+        true
+    }
+
     fn enter_userspace(&mut self, recorder: &mut Recorder, at: At) {
         if self.stage != Stage::Userspace {
             self.stage = Stage::Userspace;
@@ -324,6 +358,24 @@ impl Milestones {
         counter::clocks_line(recorder, stamp, at.origin, readings);
         true
     }
+}
+
+/// Whether only Android's init says so; Upstart calls itself `init`, too.
+///
+/// <https://android.googlesource.com/platform/system/core/+/refs/heads/main/init/>
+fn is_androids(words: &[u8]) -> bool {
+    const BEGIN: [&[u8]; 8] = [
+        b"starting service '",
+        b"Starting service '",
+        b"processing action ",
+        b"cannot open '/initlogo.rle'",
+        b"Unable to open persistent property directory",
+        b"Command '",
+        b"SVC_EXEC ",
+        b"Parsing file ",
+    ];
+    let in_a_script = memmem::find(words, b".rc: ").is_some() && words.starts_with(b"/");
+    in_a_script || BEGIN.iter().any(|b| words.starts_with(b))
 }
 
 /// `name[123]: `, as syslog writes the author of a line.

@@ -569,3 +569,30 @@ fn durations_are_known_in_a_log_without_times() {
         ]
     );
 }
+
+/// Phases begin where `Freeing unused kernel memory` stood, where the second stage begins, or
+/// nowhere: Ubuntu's init has the same name.
+#[test]
+fn androids_init_in_the_initramfs_is_userspace() {
+    let starts = |lines: &str| {
+        let log = format!(
+            "[    0.000000] Linux version 3.4.0\n\
+             [    2.000000] Freeing unused kernel memory: 300K\n{lines}"
+        );
+        let (_, record) = serial(&log);
+        let at = |name| record.mark(name).map(|m| m.at.0 / 1_000_000);
+        (at(mark::INITRD_START), at(mark::USERSPACE_START))
+    };
+    let old = "[    9.000000] init: /init.rc: 62: invalid command 'x'\n\
+               [    9.500000] EXT4-fs (mmcblk0p9): mounted filesystem with ordered data mode\n";
+    assert_eq!(starts(old), (None, Some(2_000)));
+    let service = "[    2.700000] init: starting service 'ueventd'...\n";
+    assert_eq!(starts(service), (None, Some(2_000)));
+    let stages = "[    2.100000] init: init first stage started!\n\
+                  [    2.200000] init: Parsing file /x\n\
+                  [    2.600000] init: init second stage started!\n\
+                  [    2.700000] init: starting service 'ueventd'...\n";
+    assert_eq!(starts(stages), (Some(2_100), Some(2_600)));
+    let upstart = "[    2.700000] init: plymouth-upstart-bridge main process ended, respawning\n";
+    assert_eq!(starts(upstart), (None, None));
+}

@@ -120,13 +120,18 @@ pub(super) fn of_init(text: &[u8]) -> Option<&[u8]> {
 }
 
 /// A service or a command of Android's init, and how long it took, in nanoseconds:
-/// `Service 'x' (pid 7) exited with status 0 waiting took 2.150000 seconds` and
-/// `Command 'x' action=y (z.rc:7) took 153ms and succeeded`. What went on in the background
-/// was not waited for.
+/// `Service 'x' (pid 7) exited with status 0 waiting took 2.150000 seconds`,
+/// `Command 'x' action=y (z.rc:7) took 153ms and succeeded` and `Wait for property 'x=1' took
+/// 400ms`, some versions without the unit. What went on in the background was not waited for.
 ///
 /// <https://android.googlesource.com/platform/system/core/+/refs/heads/main/init/>
 fn took(words: &[u8]) -> Option<(String, i64)> {
     let text = std::str::from_utf8(words).ok()?;
+    if let Some(rest) = text.strip_prefix("Wait for property '") {
+        let (property, time) = rest.split_once("' took ")?;
+        let ms = time.trim_end().trim_end_matches("ms").parse::<i64>().ok()?;
+        return Some((format!("wait for {property}"), ms.checked_mul(1_000_000)?));
+    }
     let kind = ["Service ", "Command "];
     let rest = kind.iter().find_map(|k| text.strip_prefix(k))?;
     let (name, rest) = rest.strip_prefix('\'')?.split_once('\'')?;
@@ -209,6 +214,15 @@ mod tests {
                 None,
             ),
             ("Service 'a' (pid 4) exited with status 0", None),
+            (
+                "Wait for property 'a.b=1' took 2000",
+                Some(("wait for a.b=1", 2 * second)),
+            ),
+            (
+                "Wait for property 'a.b=1' took 2000ms",
+                Some(("wait for a.b=1", 2 * second)),
+            ),
+            ("Wait for property 'a.b=1' took long", None),
             ("starting service 'a'...", None),
         ] {
             let found = found.map(|(name, ns)| (name.to_owned(), ns));
