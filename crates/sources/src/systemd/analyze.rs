@@ -337,8 +337,8 @@ impl Source for Analyze {
         for line in text::lines(head).take(200) {
             for row in joined::rows(&printed(line.bytes)) {
                 match Row::of(row) {
-                    // A unit's name alone could be any list.
-                    Row::Blank | Row::Chain(Link { at: None, .. }) => {}
+                    // A unit's name alone could be any list, and any page has fences.
+                    Row::Blank | Row::Caption | Row::Chain(Link { at: None, .. }) => {}
                     Row::Unknown => unknown = unknown.saturating_add(1),
                     _ => known = known.saturating_add(1),
                 }
@@ -612,7 +612,8 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::Drawn::{Last, More, Nothing};
-    use super::{Drawn, Link, Row, printed};
+    use super::{Analyze, Drawn, Link, Row, printed};
+    use crate::source::{Sniff, Source as _};
 
     fn chain(
         (column, drawn): (usize, Drawn),
@@ -725,5 +726,14 @@ mod tests {
         ] {
             assert_eq!(Row::of(line), row, "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_page_with_something_left_out_is_no_list_of_units() {
+        let page =
+            b"The area is divided into records.\n\n  [...]\n\nSee the header.\n```\nx\n```\n";
+        assert_eq!(Analyze.sniff(page), Sniff::No);
+        let list = b"[...]\n  2.5s a.service\n  1.2s b.service\n";
+        assert_eq!(Analyze.sniff(list), Sniff::Yes);
     }
 }
