@@ -173,8 +173,9 @@ impl FileTreatment {
             }
             Self::ReadAhead { device, kib } => {
                 udev(target)?;
-                let window = ("read_ahead_kb", kib.to_string());
-                let (path, rule) = late::queue_rule(device, "read-ahead", (window.0, &window.1));
+                let kib = kib.to_string();
+                let window = ("read_ahead_kb", kib.as_str());
+                let (path, rule) = late::queue_rule(device, "read-ahead", window);
                 vec![whole(target, &path, Content::File(rule.into()))?]
             }
             Self::Sysctl { name, value } => match sysctl::place(target, name, value)? {
