@@ -278,6 +278,33 @@ fn of_root(texts: &[(&str, &str)]) -> Vec<Finding> {
     advised(&BOOT.replace("CMDLINE", ""), &system).findings
 }
 
+/// The line of /etc/fstab that asks for a device that never comes gets `nofail`.
+#[test]
+fn a_missing_device_has_a_line_in_fstab() {
+    let treatment = |fstab: &str| {
+        let system = SystemFacts {
+            root: Some(RootTree {
+                source: "/r".to_owned(),
+                texts: BTreeMap::from([("etc/fstab".to_owned(), fstab.to_owned())]),
+                ..RootTree::default()
+            }),
+            ..SystemFacts::default()
+        };
+        let log = "mark 0s kernel-start kernel\nmark 1s userspace-start userspace\n\
+                   say 91s 3 systemd[1]: dev-sdb1.device: Timed out waiting for device dev-sdb1.device.\n\
+                   mark 95s startup-finished -\n";
+        let all = advised(log, &system).findings;
+        let found = all.into_iter().find(|f| f.id == "device-timeout").unwrap();
+        found.treatment
+    };
+    let data = "/dev/sda1 / ext4 defaults 0 1\n/dev/sdb1 /data ext4 defaults 0 2\n";
+    assert_eq!(treatment(data).as_deref(), Some("fstab=/data:+nofail"));
+    // A swap has no folder, and the root cannot be left out.
+    assert_eq!(treatment("/dev/sdb1 none swap sw 0 0\n"), None);
+    assert_eq!(treatment("/dev/sdb1 / ext4 defaults 0 1\n"), None);
+    assert_eq!(treatment("#/dev/sdb1 /data ext4 defaults 0 2\n"), None);
+}
+
 #[test]
 fn a_root_tells_what_it_does_at_boot() {
     let forks = "x=`uname -r | cut -d. -f1`\n".repeat(20);

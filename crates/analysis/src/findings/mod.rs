@@ -20,6 +20,7 @@ mod falcon;
 mod filesystems;
 mod finding;
 mod found;
+mod fstab;
 mod group;
 mod hardware;
 mod images;

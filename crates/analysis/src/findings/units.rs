@@ -2,6 +2,7 @@
 
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
+use super::fstab;
 use super::modules::is_alone;
 use super::text::units as text;
 use super::udev_units::{OLD_SETTLE, SETTLE};
@@ -602,6 +603,7 @@ pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
     let unit = line.behind("Timed out waiting for device ")?;
     let unit = unit.split_whitespace().next().unwrap_or(unit);
     let unit = unit.trim_end_matches(['.', ':']);
+    let folder = fstab::folder_of(view, unit);
     // The jobs began when systemd did.
     let begun = view
         .record
@@ -618,7 +620,8 @@ pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
             .evidence([view.quote(&line)])
             .parts(waited, 50, 95, 100)
             .within(waited)
-            .names([unit]),
+            .names([unit])
+            .maybe_treatment(folder.map(|folder| format!("fstab={folder}:+nofail"))),
     )
 }
 
