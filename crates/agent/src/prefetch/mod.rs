@@ -10,6 +10,7 @@
 pub mod memory;
 mod pieces;
 mod play;
+mod probe;
 mod reader;
 mod ring;
 mod settings;

@@ -1,6 +1,7 @@
 //! The prefetcher.
 
-use super::pieces::{metadata, open_window, windows};
+use super::pieces::{first_content, metadata, open_window, windows};
+use super::probe::Probe;
 use super::reader::Reader;
 use super::settings::{Order, Played, Settings};
 use crate::access::AccessList;
@@ -23,6 +24,9 @@ const LATE_PERCENT: u64 = 90;
 
 /// If so many bytes are there as soon as they were asked for, the device is memory.
 const AT_ONCE_BYTES: u64 = 256 << 10;
+
+/// What is said then, and where the first reads were answered as they were asked for.
+const AT_ONCE: &str = "prefetching saves nothing, because the device answers immediately";
 
 /// Each time that so much was read, it is asked what memory there is: the answer costs.
 const MEMORY_BYTES: u64 = 4 << 20;
@@ -78,17 +82,37 @@ pub fn play_and_tell(
     played.ring = reader.ring.is_some();
     let most_files = allow_files(list.entries.len());
     let mut windows = windows(list, settings, most_files, infill_bytes);
+    let mut probe = Probe::new(list.page_bytes);
     let start = Instant::now();
     let mut is_first = true;
     let mut unasked = 0;
-    while let Some(window) = windows.pop_front() {
+    while let Some(mut window) = windows.pop_front() {
         if reader.open() >= most_files / 2 {
             reader.finish()?;
             reader.close();
         }
         // What the files' names and places are read from comes first; the device is
         // still busy with the content of the window before.
-        metadata(&window, list, settings, &mut reader, &mut played);
+        metadata(
+            &window,
+            list,
+            settings,
+            &mut reader,
+            &mut played,
+            &mut probe,
+        );
+        first_content(
+            &mut window,
+            list,
+            settings,
+            &mut reader,
+            &mut played,
+            &mut probe,
+        );
+        if probe.is_memory() {
+            played.stopped = Some(AT_ONCE.to_owned());
+            break;
+        }
         let pieces = open_window(&window, list, settings, &mut reader, &mut played);
         for piece in pieces {
             if piece.bytes > unasked {
@@ -115,19 +139,11 @@ pub fn play_and_tell(
         }
         reader.send()?;
         begun.call();
-        let resident_bytes = std::mem::take(&mut reader.resident_bytes);
-        let read_bytes = std::mem::take(&mut reader.bytes) - resident_bytes;
+        let read_bytes = reader.counted(&mut played);
         if is_first && read_bytes >= AT_ONCE_BYTES && reader.is_idle() {
-            played.stopped = Some(
-                "prefetching saves nothing, because the device answers \
-                immediately"
-                    .to_owned(),
-            );
+            played.stopped = Some(AT_ONCE.to_owned());
         }
         is_first = false;
-        played.resident_bytes += resident_bytes;
-        played.bytes += read_bytes;
-        played.reads += std::mem::take(&mut reader.reads);
         if played.stopped.is_none() {
             played.stopped = useless(&played);
         }
@@ -136,6 +152,7 @@ pub fn play_and_tell(
         }
     }
     reader.finish()?;
+    reader.counted(&mut played);
     Ok(played)
 }
 
