@@ -3,7 +3,7 @@
 use super::pieces::{first_content, metadata, open_window, windows};
 use super::probe::Probe;
 use super::reader::Reader;
-use super::settings::{Order, Played, Settings};
+use super::settings::{Order, Played, Settings, Step};
 use crate::access::AccessList;
 use std::fs;
 use std::io;
@@ -37,20 +37,19 @@ const MEMORY_BYTES: u64 = 4 << 20;
 /// If the kernel refuses what no kernel refuses; a list that cannot be played is
 /// told in [`Played::stopped`].
 pub fn play(list: &AccessList, settings: &Settings) -> io::Result<Played> {
-    play_and_tell(list, settings, &mut || {})
+    play_and_tell(list, settings, &mut |_| {})
 }
 
-/// As [`play`]; calls `begun` once: when so much of what is needed first is on its way
-/// that the boot does well to begin, or when there is nothing to be read.
+/// As [`play`]; calls `told` with each step that is reached.
 ///
 /// # Errors
-/// As [`play`].
+/// As [`play`], or if the root cannot be entered.
 pub fn play_and_tell(
     list: &AccessList,
     settings: &Settings,
-    begun: &mut dyn FnMut(),
+    told: &mut dyn FnMut(Step),
 ) -> io::Result<Played> {
-    let mut begun = Once(Some(begun));
+    let mut begun = Begun(Some(told));
     let mut played = Played::default();
     let machine = rustix::system::uname();
     let machine = machine.machine().to_string_lossy().into_owned();
@@ -73,15 +72,15 @@ pub fn play_and_tell(
         true => DISK_IN_FLIGHT_BYTES,
         false => IN_FLIGHT_BYTES,
     });
-    let settings = &Settings {
+    let mut settings = Settings {
         infill_bytes,
         order: settings.order.or(turns.then_some(Order::Physical)),
         ..settings.clone()
     };
-    let mut reader = Reader::new(list.entries.len(), settings, in_flight_bytes);
+    let mut reader = Reader::new(list.entries.len(), &settings, in_flight_bytes);
     played.ring = reader.ring.is_some();
     let most_files = allow_files(list.entries.len());
-    let mut windows = windows(list, settings, most_files, infill_bytes);
+    let mut windows = windows(list, &settings, most_files, infill_bytes);
     let mut probe = Probe::new(list.page_bytes);
     let start = Instant::now();
     let mut is_first = true;
@@ -96,15 +95,22 @@ pub fn play_and_tell(
         metadata(
             &window,
             list,
-            settings,
+            &settings,
             &mut reader,
             &mut played,
             &mut probe,
         );
+        if is_first && settings.enter {
+            std::env::set_current_dir(&settings.root)?;
+            rustix::process::chroot(".")?;
+            settings.root = "/".into();
+            // Who is told may move the root at once, and then its path is gone.
+            begun.tell(Step::Asked);
+        }
         first_content(
             &mut window,
             list,
-            settings,
+            &settings,
             &mut reader,
             &mut played,
             &mut probe,
@@ -113,11 +119,11 @@ pub fn play_and_tell(
             played.stopped = Some(AT_ONCE.to_owned());
             break;
         }
-        let pieces = open_window(&window, list, settings, &mut reader, &mut played);
+        let pieces = open_window(&window, list, &settings, &mut reader, &mut played);
         for piece in pieces {
             if piece.bytes > unasked {
                 unasked = MEMORY_BYTES;
-                if let Some(why) = short_of_memory(settings) {
+                if let Some(why) = short_of_memory(&settings) {
                     played.stopped = Some(why);
                     break;
                 }
@@ -156,18 +162,23 @@ pub fn play_and_tell(
     Ok(played)
 }
 
-/// What is called once, at the latest when this goes.
-struct Once<'a>(Option<&'a mut dyn FnMut()>);
+/// Who is told; of the last step at the latest when this goes.
+struct Begun<'a>(Option<&'a mut dyn FnMut(Step)>);
 
-impl Once<'_> {
-    fn call(&mut self) {
-        if let Some(call) = self.0.take() {
-            call();
+impl Begun<'_> {
+    fn tell(&mut self, step: Step) {
+        if let Some(told) = &mut self.0 {
+            told(step);
         }
+    }
+
+    fn call(&mut self) {
+        self.tell(Step::Begun);
+        self.0 = None;
     }
 }
 
-impl Drop for Once<'_> {
+impl Drop for Begun<'_> {
     fn drop(&mut self) {
         self.call();
     }
