@@ -9,10 +9,23 @@ use std::os::fd::AsFd;
 /// cache. Asking brings none in.
 ///
 /// # Errors
-/// If the file cannot be mapped, or `page_bytes` is not how long this system's pages are.
+/// As [`resident_from`].
+pub fn resident(file: impl AsFd, length: u64, page_bytes: u32) -> io::Result<Vec<bool>> {
+    resident_from(file, 0, length, page_bytes)
+}
+
+/// The same of `length` bytes from `offset` on, a multiple of the size of a page.
+///
+/// # Errors
+/// If the file cannot be mapped there, or `page_bytes` is not how long this system's pages are.
 /// The kernel tells the truth to root and to the owner of the file; to others everything
 /// looks resident.
-pub fn resident(file: impl AsFd, length: u64, page_bytes: u32) -> io::Result<Vec<bool>> {
+pub fn resident_from(
+    file: impl AsFd,
+    offset: u64,
+    length: u64,
+    page_bytes: u32,
+) -> io::Result<Vec<bool>> {
     // The kernel writes a byte for each of its own pages.
     if page_bytes as usize != rustix::param::page_size() {
         let why = format!("the list uses pages of {page_bytes} bytes, unlike this system");
@@ -35,7 +48,7 @@ pub fn resident(file: impl AsFd, length: u64, page_bytes: u32) -> io::Result<Vec
             ProtFlags::READ,
             MapFlags::SHARED,
             file,
-            0,
+            offset,
         )?
     };
     // SAFETY: the mapping is this long, and the kernel writes one byte a page, for which
@@ -53,7 +66,7 @@ pub fn resident(file: impl AsFd, length: u64, page_bytes: u32) -> io::Result<Vec
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::resident;
+    use super::{resident, resident_from};
     use std::fs::File;
 
     #[test]
@@ -65,6 +78,9 @@ mod tests {
         let all = resident(&file, length, page).unwrap();
         assert_eq!(all.len() as u64, length.div_ceil(page.into()));
         assert!(all.contains(&true));
+        let second = resident_from(&file, page.into(), page.into(), page).unwrap();
+        assert_eq!(second, all[1..2]);
+        assert!(resident_from(&file, 1, page.into(), page).is_err());
         assert!(resident(&file, 0, page).unwrap().is_empty());
         assert!(resident(&file, u64::MAX, page).is_err());
         assert!(resident(&file, length, page * 16).is_err());

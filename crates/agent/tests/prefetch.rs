@@ -1,13 +1,18 @@
 //! The prefetcher with lists that are wrong: it says so in one sentence, and lets
 //! the boot go on.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
 
 use firstlight_agent::access::{AccessList, Entry, Identity, Range, RangeKind, encode};
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn prefetch(list: &Path, root: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_firstlight-agent"))
@@ -15,6 +20,33 @@ fn prefetch(list: &Path, root: &Path) -> Output {
         .args([root, list])
         .output()
         .unwrap()
+}
+
+#[test]
+fn a_root_that_is_entered_may_be_moved_when_the_first_byte_has_come() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root may change its root directory");
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = folder.path();
+    let (root, path) = (folder.join("root"), folder.join("list"));
+    fs::create_dir_all(&root).unwrap();
+    fs::write(&path, encode(&list(&root))).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_firstlight-agent"))
+        .args(["prefetch", "--tell", "--enter", "--root"])
+        .args([&root, &path])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = child.stdout.as_mut().unwrap();
+    told.read_exact(&mut [0]).unwrap();
+    fs::rename(&root, folder.join("moved")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    is_told(&output, "of 12 files");
+    is_told(&output, "0 files have changed");
+    assert_eq!(output.stdout, b"\n");
 }
 
 /// It ends well, and has said one sentence that holds `words`.

@@ -67,7 +67,7 @@ const BOTTOM_TEXT: &str = "\
 #!/bin/sh
 # Reads ahead what the boot needs, from the moment the root is there.
 [ \"$1\" = prereqs ] && exit 0
-/sbin/firstlight-agent prefetch /etc/firstlight.list --root \"$rootmnt\" --quiet &
+/sbin/firstlight-agent prefetch /etc/firstlight.list --root \"$rootmnt\" --enter --quiet &
 ";
 
 /// What starts the prefetcher.

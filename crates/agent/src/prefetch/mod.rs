@@ -10,13 +10,14 @@
 pub mod memory;
 mod pieces;
 mod play;
+mod probe;
 mod reader;
 mod ring;
 mod settings;
 mod state;
 
 pub use play::{play, play_and_tell};
-pub use settings::{Order, Played, Settings};
+pub use settings::{Order, Played, Settings, Step};
 pub use state::{State, open_entry, state_of};
 // The rules that the simulation of a prefetcher follows as well.
 pub use storage::prefetch::{

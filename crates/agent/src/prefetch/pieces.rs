@@ -1,5 +1,6 @@
 //! From needs to reads: windows of time, files that are opened, pieces in order.
 
+use super::probe::Probe;
 use super::reader::{Piece, Reader};
 use super::settings::{Order, Played, Settings};
 use super::state::{State, open_entry, place};
@@ -161,20 +162,7 @@ pub(super) fn open_window(
         let Some(entry) = list.entries.get(file).filter(|e| !e.is_device()) else {
             continue;
         };
-        if reader.file(file).is_none() {
-            match open_entry(&settings.root, entry) {
-                (Some(opened), State::Same | State::Moved) => {
-                    // Exactly what is asked for, and nothing around it.
-                    fadvise(&opened, 0, None, Advice::Random).ok();
-                    played.files += 1;
-                    reader.keep(file, opened);
-                }
-                _ => {
-                    played.stale += 1;
-                    continue;
-                }
-            }
-        }
+        open_file(file, entry, settings, reader, played);
         let Some(opened) = reader.file(file) else {
             continue;
         };
@@ -206,18 +194,93 @@ pub(super) fn open_window(
     pieces
 }
 
-/// Whether the bytes from `from` to `to` lie in one piece, with those around them.
-fn together(placed: &[Extent], from: u64, to: u64) -> bool {
-    let of = |at: u64| {
-        let after = placed.partition_point(|e| e.offset <= at);
-        let extent = placed.get(after.checked_sub(1)?)?;
-        let within = at - extent.offset;
-        (within < extent.bytes).then(|| extent.physical + within)
-    };
-    match (of(from.saturating_sub(1)), of(to)) {
-        (Some(before), Some(after)) => after.checked_sub(before) == Some(to - from + 1),
-        _ => false,
+/// Opens a file of the list, if it is what was recorded and not open already.
+fn open_file(
+    file: usize,
+    entry: &Entry,
+    settings: &Settings,
+    reader: &mut Reader,
+    played: &mut Played,
+) {
+    if reader.file(file).is_some() {
+        return;
     }
+    match open_entry(&settings.root, entry) {
+        (Some(opened), State::Same | State::Moved) => {
+            // Exactly what is asked for, and nothing around it.
+            fadvise(&opened, 0, None, Advice::Random).ok();
+            played.files += 1;
+            reader.keep(file, opened);
+        }
+        _ => played.stale += 1,
+    }
+}
+
+/// Reads what is needed first of a window by itself, until `probe` has seen enough: of a
+/// device that takes time that is one read.
+pub(super) fn first_content(
+    window: &mut Window,
+    list: &AccessList,
+    settings: &Settings,
+    reader: &mut Reader,
+    played: &mut Played,
+    probe: &mut Probe,
+) {
+    let most = u64::from(settings.request_bytes.max(4096));
+    let mut next = 0;
+    while probe.is_open() {
+        let Some(need) = window.needs.get_mut(next) else {
+            return;
+        };
+        let file = need.entry;
+        let Some(entry) = list.entries.get(file).filter(|e| !e.is_device()) else {
+            next += 1;
+            continue;
+        };
+        open_file(file, entry, settings, reader, played);
+        if reader.file(file).is_none() {
+            return;
+        }
+        let bytes = need.bytes.min(most);
+        let piece = Piece {
+            file,
+            offset: need.offset,
+            bytes,
+            first_us: need.first_us,
+            physical: 0,
+        };
+        need.offset += bytes;
+        need.bytes -= bytes;
+        if need.bytes == 0 {
+            window.needs.remove(next);
+        }
+        reader.read_alone(piece, probe);
+    }
+}
+
+/// Whether the bytes from `from` to `to` lie in one piece, with those around them. It is
+/// not enough that those around them lie as far apart as they should: of a file in pieces
+/// something else may lie between them.
+fn together(placed: &[Extent], from: u64, to: u64) -> bool {
+    let behind = placed.partition_point(|e| e.offset < from);
+    let mut pieces = placed.iter().skip(behind.saturating_sub(1));
+    let Some(first) = pieces.next().filter(|e| e.offset < from) else {
+        return false;
+    };
+    let end = |e: &Extent| {
+        (
+            e.offset.saturating_add(e.bytes),
+            e.physical.saturating_add(e.bytes),
+        )
+    };
+    let mut reached = end(first);
+    for piece in pieces {
+        if reached.0 > to || reached != (piece.offset, piece.physical) {
+            break;
+        }
+        reached = end(piece);
+    }
+    reached.0 > to
 }
 
 /// Cuts bytes of a file (offset, length) where they end on the device, and into reads.
@@ -267,6 +330,7 @@ pub(super) fn metadata(
     settings: &Settings,
     reader: &mut Reader,
     played: &mut Played,
+    probe: &mut Probe,
 ) {
     let mut of_devices: BTreeMap<usize, Vec<(u64, u64)>> = BTreeMap::new();
     for need in &window.needs {
@@ -298,10 +362,15 @@ pub(super) fn metadata(
             // Some of these pages are there since the filesystem was mounted: a read
             // would come back with those, and only later ask for the others.
             let length = NonZeroU64::new(bytes);
-            fadvise(device, offset, length, Advice::WillNeed).ok();
+            probe.watch(device, (offset, bytes), || {
+                fadvise(device, offset, length, Advice::WillNeed).ok();
+            });
             played.metadata_bytes += bytes;
             played.bytes += bytes;
             played.reads += 1;
+            if probe.is_memory() {
+                break;
+            }
         }
     }
     if before_content {
@@ -327,4 +396,36 @@ fn device_file(device: u64) -> Option<OwnedFd> {
     let name = told.lines().find_map(|l| l.strip_prefix("DEVNAME="))?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     open(Path::new("/dev").join(name), flags, Mode::empty()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Extent, together};
+
+    fn extent(offset: u64, physical: u64, bytes: u64) -> Extent {
+        Extent {
+            offset,
+            physical,
+            bytes,
+        }
+    }
+
+    #[test]
+    fn a_hole_is_between_its_neighbours_only_if_it_lies_there() {
+        // In one piece, and in pieces that follow each other.
+        assert!(together(&[extent(0, 100, 9)], 5, 7));
+        assert!(together(&[extent(0, 100, 5), extent(5, 105, 4)], 5, 7));
+        assert!(together(&[extent(0, 100, 6), extent(6, 106, 4)], 5, 7));
+        // Its neighbours lie as far apart as they should, and it lies elsewhere.
+        let elsewhere = [extent(0, 100, 5), extent(5, 7, 2), extent(7, 107, 3)];
+        assert!(!together(&elsewhere, 5, 7));
+        // It lies nowhere.
+        assert!(!together(&[extent(0, 100, 5), extent(7, 107, 3)], 5, 7));
+        // Something around it is not known.
+        assert!(!together(&[extent(0, 100, 5)], 5, 7));
+        assert!(!together(&[extent(0, 100, 7)], 5, 7));
+        assert!(!together(&[extent(5, 105, 5)], 5, 7));
+        assert!(!together(&[], 5, 7));
+        assert!(!together(&[extent(0, 100, 9)], 0, 7));
+    }
 }

@@ -1,8 +1,9 @@
 //! The prefetcher.
 
-use super::pieces::{metadata, open_window, windows};
+use super::pieces::{first_content, metadata, open_window, windows};
+use super::probe::Probe;
 use super::reader::Reader;
-use super::settings::{Order, Played, Settings};
+use super::settings::{Order, Played, Settings, Step};
 use crate::access::AccessList;
 use std::fs;
 use std::io;
@@ -24,6 +25,9 @@ const LATE_PERCENT: u64 = 90;
 /// If so many bytes are there as soon as they were asked for, the device is memory.
 const AT_ONCE_BYTES: u64 = 256 << 10;
 
+/// What is said then, and where the first reads were answered as they were asked for.
+const AT_ONCE: &str = "prefetching saves nothing, because the device answers immediately";
+
 /// Each time that so much was read, it is asked what memory there is: the answer costs.
 const MEMORY_BYTES: u64 = 4 << 20;
 
@@ -33,20 +37,19 @@ const MEMORY_BYTES: u64 = 4 << 20;
 /// If the kernel refuses what no kernel refuses; a list that cannot be played is
 /// told in [`Played::stopped`].
 pub fn play(list: &AccessList, settings: &Settings) -> io::Result<Played> {
-    play_and_tell(list, settings, &mut || {})
+    play_and_tell(list, settings, &mut |_| {})
 }
 
-/// As [`play`]; calls `begun` once: when so much of what is needed first is on its way
-/// that the boot does well to begin, or when there is nothing to be read.
+/// As [`play`]; calls `told` with each step that is reached.
 ///
 /// # Errors
-/// As [`play`].
+/// As [`play`], or if the root cannot be entered.
 pub fn play_and_tell(
     list: &AccessList,
     settings: &Settings,
-    begun: &mut dyn FnMut(),
+    told: &mut dyn FnMut(Step),
 ) -> io::Result<Played> {
-    let mut begun = Once(Some(begun));
+    let mut begun = Begun(Some(told));
     let mut played = Played::default();
     let machine = rustix::system::uname();
     let machine = machine.machine().to_string_lossy().into_owned();
@@ -69,31 +72,58 @@ pub fn play_and_tell(
         true => DISK_IN_FLIGHT_BYTES,
         false => IN_FLIGHT_BYTES,
     });
-    let settings = &Settings {
+    let mut settings = Settings {
         infill_bytes,
         order: settings.order.or(turns.then_some(Order::Physical)),
         ..settings.clone()
     };
-    let mut reader = Reader::new(list.entries.len(), settings, in_flight_bytes);
+    let mut reader = Reader::new(list.entries.len(), &settings, in_flight_bytes);
     played.ring = reader.ring.is_some();
     let most_files = allow_files(list.entries.len());
-    let mut windows = windows(list, settings, most_files, infill_bytes);
+    let mut windows = windows(list, &settings, most_files, infill_bytes);
+    let mut probe = Probe::new(list.page_bytes);
     let start = Instant::now();
     let mut is_first = true;
     let mut unasked = 0;
-    while let Some(window) = windows.pop_front() {
+    while let Some(mut window) = windows.pop_front() {
         if reader.open() >= most_files / 2 {
             reader.finish()?;
             reader.close();
         }
         // What the files' names and places are read from comes first; the device is
         // still busy with the content of the window before.
-        metadata(&window, list, settings, &mut reader, &mut played);
-        let pieces = open_window(&window, list, settings, &mut reader, &mut played);
+        metadata(
+            &window,
+            list,
+            &settings,
+            &mut reader,
+            &mut played,
+            &mut probe,
+        );
+        if is_first && settings.enter {
+            std::env::set_current_dir(&settings.root)?;
+            rustix::process::chroot(".")?;
+            settings.root = "/".into();
+            // Who is told may move the root at once, and then its path is gone.
+            begun.tell(Step::Asked);
+        }
+        first_content(
+            &mut window,
+            list,
+            &settings,
+            &mut reader,
+            &mut played,
+            &mut probe,
+        );
+        if probe.is_memory() {
+            played.stopped = Some(AT_ONCE.to_owned());
+            break;
+        }
+        let pieces = open_window(&window, list, &settings, &mut reader, &mut played);
         for piece in pieces {
             if piece.bytes > unasked {
                 unasked = MEMORY_BYTES;
-                if let Some(why) = short_of_memory(settings) {
+                if let Some(why) = short_of_memory(&settings) {
                     played.stopped = Some(why);
                     break;
                 }
@@ -115,19 +145,11 @@ pub fn play_and_tell(
         }
         reader.send()?;
         begun.call();
-        let resident_bytes = std::mem::take(&mut reader.resident_bytes);
-        let read_bytes = std::mem::take(&mut reader.bytes) - resident_bytes;
+        let read_bytes = reader.counted(&mut played);
         if is_first && read_bytes >= AT_ONCE_BYTES && reader.is_idle() {
-            played.stopped = Some(
-                "prefetching saves nothing, because the device answers \
-                immediately"
-                    .to_owned(),
-            );
+            played.stopped = Some(AT_ONCE.to_owned());
         }
         is_first = false;
-        played.resident_bytes += resident_bytes;
-        played.bytes += read_bytes;
-        played.reads += std::mem::take(&mut reader.reads);
         if played.stopped.is_none() {
             played.stopped = useless(&played);
         }
@@ -136,21 +158,27 @@ pub fn play_and_tell(
         }
     }
     reader.finish()?;
+    reader.counted(&mut played);
     Ok(played)
 }
 
-/// What is called once, at the latest when this goes.
-struct Once<'a>(Option<&'a mut dyn FnMut()>);
+/// Who is told; of the last step at the latest when this goes.
+struct Begun<'a>(Option<&'a mut dyn FnMut(Step)>);
 
-impl Once<'_> {
-    fn call(&mut self) {
-        if let Some(call) = self.0.take() {
-            call();
+impl Begun<'_> {
+    fn tell(&mut self, step: Step) {
+        if let Some(told) = &mut self.0 {
+            told(step);
         }
+    }
+
+    fn call(&mut self) {
+        self.tell(Step::Begun);
+        self.0 = None;
     }
 }
 
-impl Drop for Once<'_> {
+impl Drop for Begun<'_> {
     fn drop(&mut self) {
         self.call();
     }

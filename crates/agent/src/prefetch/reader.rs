@@ -1,7 +1,8 @@
 //! Reads that are sent, and what of them is in flight.
 
+use super::probe::{Probe, Seen};
 use super::ring::Ring;
-use super::settings::Settings;
+use super::settings::{Played, Settings};
 use std::collections::HashMap;
 use std::io;
 use std::iter::repeat_with;
@@ -89,6 +90,17 @@ impl Reader {
         self.files.get(entry)?.as_ref()
     }
 
+    /// Adds what was asked for since the last time to `played`; gives how many bytes of it
+    /// were not in memory.
+    pub fn counted(&mut self, played: &mut Played) -> u64 {
+        let resident_bytes = std::mem::take(&mut self.resident_bytes);
+        let read_bytes = std::mem::take(&mut self.bytes).saturating_sub(resident_bytes);
+        played.resident_bytes += resident_bytes;
+        played.bytes += read_bytes;
+        played.reads += std::mem::take(&mut self.reads);
+        read_bytes
+    }
+
     /// How many files are open.
     pub fn open(&self) -> usize {
         self.files.iter().flatten().count()
@@ -137,6 +149,27 @@ impl Reader {
             self.drain(self.most_bytes / 2)?;
         }
         Ok(())
+    }
+
+    /// Asks for a piece by itself, and has `probe` see how the device answers.
+    pub fn read_alone(&mut self, piece: Piece, probe: &mut Probe) {
+        let Some(file) = self.file(piece.file) else {
+            return;
+        };
+        let bytes = usize::try_from(piece.bytes).unwrap_or(usize::MAX);
+        let seen = probe.watch(file, (piece.offset, piece.bytes), || {
+            // An error here is an error at need, and told there.
+            crate::sys::readahead(file, piece.offset, bytes).ok();
+        });
+        // Content comes into memory by pages, and so this is certain.
+        if seen == Seen::Absent {
+            probe.close();
+        }
+        if seen == Seen::Nothing {
+            self.resident_bytes += piece.bytes;
+        }
+        self.bytes += piece.bytes;
+        self.reads += 1;
     }
 
     /// Whether asking for so much more would have to wait.

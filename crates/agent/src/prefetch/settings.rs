@@ -17,6 +17,9 @@ pub enum Order {
 pub struct Settings {
     /// The folder that is `/` for the list.
     pub root: PathBuf,
+    /// Whether that folder becomes the root directory of this process once the first
+    /// metadata is asked for: in an initramfs it is moved to `/` then, and its path is gone.
+    pub enter: bool,
     /// The order. Not given: that of the device if it turns, and else that of need.
     pub order: Option<Order>,
     /// How much of the recorded time is one window, in microseconds; 0: all.
@@ -43,6 +46,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             root: PathBuf::from("/"),
+            enter: false,
             order: None,
             window_us: WINDOW_US,
             in_flight_bytes: None,
@@ -54,6 +58,17 @@ impl Default for Settings {
             ring: true,
         }
     }
+}
+
+/// How far the prefetcher is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The first metadata is asked for, and the root is entered: it may be moved. Told if the
+    /// settings ask for that.
+    Asked,
+    /// So much of what is needed first is on its way that the boot does well to begin, or
+    /// there is nothing to be read. Told once.
+    Begun,
 }
 
 /// What was done.

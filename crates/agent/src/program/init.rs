@@ -2,9 +2,10 @@
 
 use crate::finish::{self, Seen};
 use crate::job::{CONFIG, Job, command_line};
+use crate::prefetch::{self, Started};
 use crate::state::{FOLDER, LIGHT, State};
 use crate::trial::{self, Memory};
-use crate::{kmsg, own, prefetch, serve, units, watcher};
+use crate::{kmsg, own, serve, units, watcher};
 use firstlight_agent::clocks::Stamp;
 use firstlight_agent::config::{AgentConfig, FirstLight, MODULES, Model, Place, Root};
 use firstlight_agent::systemd;
@@ -76,6 +77,12 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
             )
         })?;
     }
+    let failed = |e| format!("cannot start the prefetcher: {e}");
+    let mut ahead = match (ahead, &device) {
+        (None, _) => None,
+        (Some(ahead), None) => Some(Started::later(ahead)),
+        (Some(ahead), Some(_)) => Some(Started::below(ahead, Path::new(ROOT)).map_err(failed)?),
+    };
     // Only systemd calls the agent. With another init the watcher takes the capture, and need not
     // wait: first light is the start of init, which is next.
     let root_folder = Path::new(if device.is_some() { ROOT } else { "/" });
@@ -97,11 +104,15 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
     if here {
         fs::write(LIGHT, begun.to_words())?;
     }
+    if let Some(ahead) = &mut ahead {
+        // What is looked up to move the root is read by then, with what lies beside it.
+        ahead.has_asked().map_err(failed)?;
+    }
     if device.is_some() {
         become_root()?;
     }
     if let Some(ahead) = ahead {
-        prefetch::start(ahead).map_err(|e| format!("cannot start the prefetcher: {e}"))?;
+        ahead.has_begun().map_err(failed)?;
     }
     // The kernel's words for init go on to it.
     let why = Command::new(&root.init)

@@ -5,10 +5,10 @@ use firstlight_agent::prefetch::{Order, Played, Settings, memory, play_and_tell}
 use lexopt::prelude::*;
 use std::error::Error;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 const HELP: &str = "\
 firstlight-agent prefetch: read the files of an access list before they are needed
@@ -16,6 +16,8 @@ firstlight-agent prefetch: read the files of an access list before they are need
 Usage: firstlight-agent prefetch LIST [OPTION...]
 
   --root DIR         folder that the paths in LIST start from [default: /]
+  --enter            make DIR the root directory of this process once the first
+                     metadata is requested; for an initramfs, which moves DIR
   --order ORDER      need (as recorded) or physical (as on the device)
                      [default: need; physical for a rotating disk]
   --window MS        sort by position within this much recorded time; 0: in all
@@ -26,7 +28,8 @@ Usage: firstlight-agent prefetch LIST [OPTION...]
   --infill KIB       also read gaps of at most this size [default: 16]
   --floor KIB        stop when less memory is available [default: 32768]
   --stable PERCENT   read only what this share of the recordings needed [default: 0]
-  --tell             write a byte to standard output when the boot may begin
+  --tell             write a byte to standard output when DIR may be moved (with
+                     --enter) and when the boot may begin
   --memory FILE      store here whether prefetching helped, and pause when it does not
   --no-idle          keep the normal I/O priority instead of the idle class
   --no-ring          use readahead(2) instead of io_uring
@@ -66,16 +69,81 @@ pub fn asked(command_line: &str) -> Option<Asked> {
     Some(Asked { list, words })
 }
 
-/// Starts a prefetcher, and comes back when the boot should go on.
-pub fn start(asked: Asked) -> std::io::Result<()> {
+/// A prefetcher that runs, or that is to be started in the root.
+pub struct Started {
+    asked: Asked,
+    early: Option<Running>,
+}
+
+impl Started {
+    /// Starts a prefetcher of what is below `root`, which is mounted and will be moved to `/`;
+    /// not if its list is in there.
+    pub fn below(asked: Asked, root: &Path) -> io::Result<Self> {
+        let early = asked.list.as_ref().map(File::try_clone).transpose()?;
+        let early = early.map(|list| spawn(&asked, list.into(), Some(root)));
+        let early = early.transpose()?;
+        Ok(Self { asked, early })
+    }
+
+    /// One that is started when the boot waits for it.
+    pub const fn later(asked: Asked) -> Self {
+        Self { asked, early: None }
+    }
+
+    /// Comes back when the root may be moved.
+    pub fn has_asked(&mut self) -> io::Result<()> {
+        match &mut self.early {
+            Some(running) => running.told(),
+            None => Ok(()),
+        }
+    }
+
+    /// Comes back when the boot should go on.
+    pub fn has_begun(self) -> io::Result<()> {
+        let mut running = match (self.early, &self.asked.list) {
+            (Some(running), _) => running,
+            (None, Some(list)) => spawn(&self.asked, list.try_clone()?.into(), None)?,
+            (None, None) => spawn(&self.asked, Stdio::null(), None)?,
+        };
+        if running.wait {
+            running.child.wait()?;
+            return Ok(());
+        }
+        running.told()
+    }
+}
+
+/// A prefetcher that runs.
+struct Running {
+    child: Child,
+    /// Whether init starts only when it has ended.
+    wait: bool,
+}
+
+impl Running {
+    /// Waits for one byte. If it ends without a word, that is an answer too.
+    fn told(&mut self) -> io::Result<()> {
+        if let Some(told) = &mut self.child.stdout {
+            let _ = told.read(&mut [0])?;
+        }
+        Ok(())
+    }
+}
+
+/// Starts a prefetcher; `list` is its standard input, and the list if that is at hand.
+fn spawn(asked: &Asked, list: Stdio, root: Option<&Path>) -> io::Result<Running> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0(ARGV0).arg("prefetch").arg("--tell");
+    if let Some(root) = root {
+        command.arg("--enter").arg("--root").arg(root);
+    }
     let mut words = asked.words.iter();
     let path = words.next();
     match asked.list {
-        Some(list) => command.arg("-").stdin(list),
-        None => command.args(path).stdin(Stdio::null()),
+        Some(_) => command.arg("-"),
+        None => command.args(path),
     };
+    command.stdin(list);
     let mut wait = false;
     for part in words {
         match part.split_once('=') {
@@ -87,14 +155,8 @@ pub fn start(asked: Asked) -> std::io::Result<()> {
             None => command.arg(format!("--{part}")),
         };
     }
-    let mut child = command.stdout(Stdio::piped()).spawn()?;
-    if wait {
-        child.wait()?;
-    } else if let Some(mut told) = child.stdout.take() {
-        // If it ends without a word, that is an answer too.
-        let _ = told.read(&mut [0])?;
-    }
-    Ok(())
+    let child = command.stdout(Stdio::piped()).spawn()?;
+    Ok(Running { child, wait })
 }
 
 struct Arguments {
@@ -171,7 +233,7 @@ fn done(arguments: &Arguments) -> Result<Played, Box<dyn Error>> {
             ..Played::default()
         });
     }
-    let played = play_and_tell(&list, &arguments.settings, &mut || {
+    let played = play_and_tell(&list, &arguments.settings, &mut |_| {
         if arguments.tell {
             let mut out = std::io::stdout();
             let _ = out.write_all(b"\n").and_then(|()| out.flush());
@@ -222,6 +284,7 @@ fn arguments() -> Result<Option<Arguments>, lexopt::Error> {
                 let percent = number(&mut arguments)?.min(100);
                 settings.stable_percent = u32::try_from(percent).unwrap_or(100);
             }
+            Long("enter") => settings.enter = true,
             Long("tell") => tell = true,
             Long("memory") => memory = Some(PathBuf::from(arguments.value()?)),
             Long("no-idle") => settings.idle = false,

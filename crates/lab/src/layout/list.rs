@@ -1,9 +1,9 @@
 //! The access list of an image that was laid out: its metadata lies elsewhere.
 
-use agent::access::{AccessList, Identity, Range, RangeKind};
-use disk::Map;
+use agent::access::{AccessList, Entry, Identity, Range, RangeKind};
 use disk::ext::arrange::Arrangement;
 use disk::ext::renumber::Tables;
+use disk::{Kind, Map};
 use std::collections::{BTreeMap, HashMap};
 
 /// Pages of a device: when each was needed first, and how often.
@@ -66,8 +66,68 @@ pub(super) fn clipped(list: &AccessList, bytes: u64) -> AccessList {
     list
 }
 
+/// The first so many bytes of a device hold places at which the signatures of volumes may
+/// lie: those of most filesystems, and two labels of ZFS, of 256 KiB each (libblkid of
+/// util-linux, `libblkid/src/superblocks/`).
+const SIGNATURES: u64 = 512 << 10;
+/// The last place of a second header of LUKS2. Each is at twice the offset of the one before
+/// (`libblkid/src/superblocks/luks.c`).
+const LAST_LUKS2: u64 = 4 << 20;
+
+/// Places that are read so shortly after one another are read by one program, which looks
+/// for signatures, in microseconds.
+const LOOKS_US: u64 = 1000;
+
+/// When a program read of a device what no filesystem reads: it looked for signatures there.
+/// Then it also read places of which a filesystem has made use.
+struct Looks(Vec<u64>);
+
+impl Looks {
+    fn of(entry: &Entry, page: u64, map: &Map) -> Self {
+        let mut times = Vec::new();
+        for range in &entry.ranges {
+            let mut is_look = false;
+            let start = range.page.saturating_mul(page);
+            map.pieces(start, range.pages.saturating_mul(page), &mut |piece| {
+                is_look |= matches!(piece.kind, Kind::Unmapped | Kind::ReservedDescriptors);
+            });
+            if is_look {
+                times.push(range.first_us);
+            }
+        }
+        times.sort_unstable();
+        Self(times)
+    }
+
+    /// When a program looked at the page at `at`, which was read at `first_us`: then, if it
+    /// looked at other places just before and just after; or else when it began to look, if
+    /// signatures may lie there.
+    fn at(&self, at: u64, first_us: u64) -> Option<u64> {
+        let begin = *self.0.first()?;
+        let after = self.0.partition_point(|us| *us < first_us);
+        let last = after.checked_sub(1).and_then(|n| self.0.get(n));
+        let next = self.0.get(after);
+        if last.is_some_and(|us| first_us - us < LOOKS_US)
+            && next.is_some_and(|us| us - first_us < LOOKS_US)
+        {
+            return Some(first_us);
+        }
+        let has_place = at < SIGNATURES || (at.is_power_of_two() && at <= LAST_LUKS2);
+        has_place.then(|| begin.max(first_us))
+    }
+}
+
+/// Whether all of `page` bytes from `at` on belongs to the journal.
+fn is_journal(map: &Map, at: u64, page: u64) -> bool {
+    let mut only = true;
+    map.pieces(at, page, &mut |piece| only &= piece.kind == Kind::Journal);
+    only
+}
+
 /// The list for an image whose inodes have new numbers: of its files, and the places of
-/// their tables. `map` and `tables` are those of the image as it was.
+/// their tables. `map` and `tables` are those of the image as it was. Pages of the journal
+/// are left out: but for its first one, which was read at the mount, they come into memory
+/// because they are written.
 pub(super) fn renumbered(
     list: &AccessList,
     map: &Map,
@@ -85,12 +145,19 @@ pub(super) fn renumbered(
     }
     for entry in list.entries.iter_mut().filter(|e| e.is_device()) {
         let mut pages = Pages::of(page);
+        let looks = Looks::of(entry, page, map);
         for range in &entry.ranges {
             for at in (range.page..range.end()).map(|n| n.saturating_mul(page)) {
+                if is_journal(map, at, page) {
+                    continue;
+                }
                 let used = || tables.inodes(at, page).filter(|n| map.inode(*n).is_some());
                 // What is no table, or a piece of one that holds what stays.
                 if used().next().is_none() || used().any(|n| !numbers.contains_key(&n)) {
                     pages.put(at, page, range);
+                } else if let Some(first_us) = looks.at(at, range.first_us) {
+                    let looked = Range { first_us, ..*range };
+                    pages.put(at, page, &looked);
                 }
                 for new in used().filter_map(|n| numbers.get(&n)) {
                     if let Some(place) = tables.place(*new) {

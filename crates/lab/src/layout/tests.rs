@@ -152,6 +152,70 @@ fn the_new_list_names_the_new_inodes_and_where_they_lie() {
 }
 
 #[test]
+fn what_a_search_for_signatures_reads_stays_in_the_list_and_the_journal_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("tree");
+    fs::create_dir(&root).unwrap();
+    for number in 0..600 {
+        fs::write(root.join(format!("f{number:03}")), format!("{number}")).unwrap();
+    }
+    let Some(image) = image_of(&root, 32 << 20, &["-b", "4096"]) else {
+        return;
+    };
+    let page = |path: &[u8]| place_of(&image, inode_of(&image, path)) / 4096;
+    let (early, late) = (page(b"f300"), page(b"f500"));
+    // Both lie where a label of ZFS may.
+    assert!(early < late && late < 128, "{early} {late}");
+    let file = File::open(&image).unwrap();
+    let map = ext::map(&Part::whole(&file).unwrap()).unwrap();
+    let journal = map.extents().find(|e| e.kind == disk::Kind::Journal);
+    let journal = journal.unwrap().start / 4096;
+    let last = (32 << 20) / 4096 - 1;
+    let device = |looks: bool| Entry {
+        path: b"/".to_vec(),
+        identity: Identity::Device {
+            size: 32 << 20,
+            kind: 0xef53,
+            number: 1,
+        },
+        program: 0,
+        ranges: [
+            Some(range(early, 1, 100)),
+            Some(range(late, 1, 50_000)),
+            Some(range(journal, 3, 20)),
+            // Nothing lies there, and so no filesystem reads it.
+            looks.then(|| range(last, 1, 9_000)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+    };
+    let needs = |looks: bool| {
+        let list = list_of(vec![device(looks)]);
+        let to = image.with_file_name(format!("looks {looks}"));
+        let new = File::create_new(&to).unwrap();
+        let done = order(&image, &list, Unit::Pages, (&new, &to)).unwrap();
+        let mut needs = Vec::new();
+        for range in &done.list.entries[0].ranges {
+            needs.extend((range.page..range.end()).map(|n| (n, range.first_us)));
+        }
+        needs
+    };
+    let moved = |needs: &[(u64, u64)], us: u64| needs.iter().filter(|n| n.1 == us).count();
+    // Nobody looks: only the new places of the inodes are needed.
+    let without = needs(false);
+    assert!(without.iter().all(|n| n.1 != 20), "{without:?}");
+    assert!(!without.iter().any(|n| n.0 == early || n.0 == late));
+    // Somebody does: their old places are needed as well, but not before that.
+    let with = needs(true);
+    assert!(with.contains(&(last, 9_000)), "{with:?}");
+    assert!(with.contains(&(early, 9_000)) && with.contains(&(late, 50_000)));
+    assert!(with.iter().all(|n| n.1 != 20), "{with:?}");
+    assert_eq!(moved(&with, 100), moved(&without, 100));
+    assert_eq!(with.len(), without.len() + 3);
+}
+
+#[test]
 fn a_range_over_two_tables_brings_the_inodes_of_both_and_one_behind_the_end_none() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("tree");
