@@ -26,8 +26,13 @@ add_packages() {
     mkdir "$at/packages"
     cp "$lists"/archives/*.deb "$at/packages/"
     rm -r "$lists"
+    # A package that has to be configured before another is unpacked makes a second round.
     DEBIAN_FRONTEND=noninteractive chroot "$at" sh -c \
-        'dpkg --unpack /packages/*.deb && dpkg --configure -a' >/dev/null 2>&1
+        'for round in 1 2 3; do
+            dpkg --unpack /packages/*.deb && break
+            dpkg --configure -a
+        done
+        dpkg --configure -a' >/dev/null 2>&1
     rm -r "$at/packages"
 }
 

@@ -14,6 +14,12 @@ pub const MANIFEST: &str = "manifest.json";
 /// The version of the capture format that this program writes.
 pub const VERSION: u32 = 1;
 
+/// The trace event of the agent's probe where a file begins to be opened.
+pub const OPEN: &str = "firstlight_open";
+
+/// The same where that is done, or has failed.
+pub const OPENED: &str = "firstlight_opened";
+
 /// The first line of a file with a boot loader's console, as the exact lab saw it: its
 /// kind and its version. Lines follow, each behind its instant in seconds of virtual
 /// time since reset: `[    1.000000001] DRAM:  1 GiB`.

@@ -59,6 +59,7 @@ fn trace_cmd_reads_the_rings() {
             "no:such_event".into(),
         ],
         buffer_kb: Some(256),
+        opens: false,
         clock: Some("mono".into()),
     });
     assert_eq!(said.len(), 1, "{said:?}");

@@ -17,7 +17,7 @@ fn every_key_is_understood() {
         "console=ttyS0 firstlight.first_light=\"kmsg:app is \\ ready\" quiet \
          firstlight.out=port:/dev/ttyS1,921600,2 firstlight.init=/sbin/init \
          firstlight.events=sched:sched_process_exec,block:* firstlight.events=initcall \
-         firstlight.buffer_kb=8192 firstlight.trace_clock=boot firstlight.sample_ms=50 \
+         firstlight.opens=1 firstlight.buffer_kb=8192 firstlight.trace_clock=boot firstlight.sample_ms=50 \
          firstlight.sample_kb=100 firstlight.give_up_s=90 firstlight.perturb=1xxx -- more",
     );
     let expected = Words {
@@ -32,6 +32,7 @@ fn every_key_is_understood() {
             events: ["sched:sched_process_exec", "block:*", "initcall"]
                 .map(Into::into)
                 .into(),
+            opens: true,
             buffer_kb: Some(8192),
             clock: Some("boot".into()),
         },
@@ -73,7 +74,7 @@ fn what_cannot_be_used_is_named_and_the_rest_is_used() {
         wrong,
         [
             "kernel parameter `firstlight.sample_ms`: `often` is invalid; write a whole number",
-            "unknown kernel parameter `firstlight.speed`; known keys: first_light, out, init, events, buffer_kb, trace_clock, sample_ms, sample_kb, give_up_s",
+            "unknown kernel parameter `firstlight.speed`; known keys: first_light, out, init, events, opens, buffer_kb, trace_clock, sample_ms, sample_kb, give_up_s",
             "kernel parameter `firstlight.init`: `` is invalid; write an absolute path",
         ]
     );

@@ -223,3 +223,56 @@ fn packed_programs_in_nor_flash_could_be_executed_there() {
     assert!(of(nand, cramfs(2_000_000, 0)).is_empty());
     assert!(found(nor, &none(), "execute-in-place").is_empty());
 }
+
+/// 40 libraries that process 7 opens, 2 ms one after the other from 2 s on, and a failed look-up
+/// of 1 ms before each.
+fn libraries() -> String {
+    let each = (0..40_u64).map(|n| {
+        let at = 2_000 + 2 * n;
+        format!(
+            "miss-by 7 {at}ms /opt/lib{n}.so\nopen-by 7 {}ms /lib/lib{n}.so\n",
+            at + 1
+        )
+    });
+    each.collect()
+}
+
+#[test]
+fn libraries_take_from_one_to_the_next() {
+    let text = format!("{}open-by 7 2900ms /lib/later.so\n", libraries());
+    let all = found(&text, &none(), "many-libraries");
+    let f = all.first().unwrap();
+    assert!(f.title.starts_with("41 libraries"), "{}", f.title);
+    // 39 times 1 ms to the next look-up; the last of these and the one that comes after a pause
+    // took 20 us each, which is assumed.
+    let time = 39_000_000 + 2 * 20_000;
+    assert_eq!(f.expected, Nanos(time / 100 * 80));
+    assert_eq!(
+        f.saving.unwrap(),
+        (Nanos(time / 100 * 30), Nanos(time / 100 * 150))
+    );
+    // What the bytes alone take stays, where requests tell it: 8 reads of 4 KiB in 1 ms, and 8 of
+    // 68 KiB in 2 ms, so that a mebibyte takes 16 ms.
+    let read = |n: u64, bytes: u64, took: u64| {
+        let at = 2_000 + 4 * n;
+        let sector = n * 10_000;
+        format!(
+            "request read {sector} {bytes} {at}ms {at}ms {}ms pid=7\n",
+            at + took
+        )
+    };
+    let small: String = (0..10).map(|n| read(n, 4 << 10, 1)).collect();
+    let large: String = (10..20).map(|n| read(n, 68 << 10, 2)).collect();
+    let all = found(&format!("{text}{small}{large}"), &none(), "many-libraries");
+    let bytes = all.first().unwrap();
+    let stay = 720 * 1_000_000 / 64;
+    let wanted = time - stay;
+    assert!(
+        (bytes.expected.0 - wanted).abs() < 1_000,
+        "{}",
+        bytes.expected
+    );
+    // Few are none of it.
+    let few: String = text.lines().take(40).map(|l| format!("{l}\n")).collect();
+    assert!(found(&few, &none(), "many-libraries").is_empty());
+}

@@ -2,10 +2,17 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use firstlight_analysis::{SystemFacts, advice, phases};
-use record::{CallId, ClockKind, Nanos, Origin, Phase, Record, Recorder};
+use record::{
+    CallId, ClockKind, Nanos, Origin, Phase, Process, Record, Recorder, Slice, TaskState,
+};
 
 /// A trace of one task: each call with its callers before it, how often, how long.
 fn trace(calls: &[(&[&str], u64, i64)]) -> Record {
+    scheduled(calls, &[])
+}
+
+/// The same, and what tasks did: the number, the name, and from when to when in milliseconds.
+fn scheduled(calls: &[(&[&str], u64, i64)], slices: &[(u32, &str, TaskState, i64, i64)]) -> Record {
     let mut recorder = Recorder::new();
     let source = recorder.source("trace.txt", "ftrace");
     let origin = Origin { source, offset: 0 };
@@ -22,7 +29,63 @@ fn trace(calls: &[(&[&str], u64, i64)]) -> Record {
         }
         tree.add(at, *count, Nanos::from_millis(*ms));
     }
+    for &(pid, name, state, start, end) in slices {
+        let name = recorder.name(name);
+        let at = Nanos::from_millis(start);
+        recorder.process(Process {
+            pid,
+            parent: None,
+            name,
+            command: None,
+            start: None,
+            end: None,
+            first_seen: at,
+            last_seen: at,
+            user: None,
+            system: None,
+            kernel_thread: false,
+            exit: None,
+            origin,
+            clock,
+        });
+        recorder.slice(Slice {
+            pid,
+            state,
+            start: at,
+            end: Nanos::from_millis(end),
+            busy: None,
+            cpu: (state == TaskState::Running).then_some(0),
+            origin,
+            clock,
+        });
+    }
     recorder.finish()
+}
+
+#[test]
+fn a_spin_saves_the_share_of_it_in_which_programs_waited() {
+    let calls: &[(&[&str], u64, i64)] = &[(&["probe", "mdelay"], 1, 100)];
+    let spins = (9, "swapper", TaskState::Running, 1_000, 1_200);
+    let expected = |others: &[(u32, &str, TaskState, i64, i64)]| {
+        let slices: Vec<_> = std::iter::once(spins)
+            .chain(others.iter().copied())
+            .collect();
+        let record = scheduled(calls, &slices);
+        let found = advice(&record, &phases(&record), &SystemFacts::default()).findings;
+        let found = found.into_iter().find(|f| f.id == "busy-waits").unwrap();
+        found.expected.0 / 1_000_000
+    };
+    // Nobody wanted the processor.
+    assert_eq!(expected(&[]), 0);
+    // Another program could run for 150 ms of the 200 that the task ran.
+    assert_eq!(
+        expected(&[(4, "app", TaskState::Runnable, 1_050, 1_300)]),
+        75
+    );
+    assert_eq!(
+        expected(&[(4, "app", TaskState::Sleeping, 1_050, 1_300)]),
+        0
+    );
 }
 
 #[test]

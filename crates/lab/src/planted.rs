@@ -14,7 +14,7 @@ use crate::workload::{Board, Workload};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 use treat::{FileTreatment, Treatment};
@@ -46,6 +46,9 @@ pub struct Planted {
     with_config: bool,
     /// The treated boots that differ in their root, each as an experiment of one variant.
     other_roots: Vec<Experiment>,
+    /// The one boot that is looked at, where something is recorded that the timed ones do
+    /// without.
+    recorded: Option<Experiment>,
 }
 
 /// A finding that must be found.
@@ -232,6 +235,7 @@ impl Planted {
             planted: planted.to_owned(),
             findings: file.finding,
             other_roots,
+            recorded: None,
             classic,
         };
         let treated = all.findings.iter().map(|f| &f.treated);
@@ -241,10 +245,21 @@ impl Planted {
                 return Err(wrong(1, why));
             }
         }
-        let mut needed = vec![all.planted.clone(), all.seen.clone()];
+        let mut needed = vec![all.planted.clone()];
         needed.extend(all.findings.iter().map(|f| f.treated.clone()));
-        // A baseline that is only what others are made of needs no boot.
         if let Method::Experiment(experiment) = &mut all.classic.method {
+            if experiment.base.recording.is_noticed() {
+                // What recording costs is not the same with the cause and without it.
+                let mut recorded = Experiment::clone(experiment);
+                recorded.variants.retain(|v| v.name == all.seen);
+                recorded.base.ensemble = NonZeroU32::MIN;
+                all.recorded = Some(recorded);
+                **experiment = experiment.unrecorded();
+                all.other_roots = all.other_roots.iter().map(Experiment::unrecorded).collect();
+            } else {
+                needed.push(all.seen.clone());
+            }
+            // A baseline that is only what others are made of needs no boot.
             experiment.variants.retain(|v| needed.contains(&v.name));
         }
         Ok(all)
@@ -260,8 +275,15 @@ impl Planted {
         }
     }
 
-    /// The experiments that are booted, each with the name of its folder; none of a
-    /// workload.
+    /// The boot that is looked at alone, with the name of its folder, where something is
+    /// recorded in it.
+    #[must_use]
+    pub fn recorded(&self) -> Option<(&'static str, &Experiment)> {
+        Some(("run-recorded", self.recorded.as_ref()?))
+    }
+
+    /// The experiments that are booted to be timed, each with the name of its folder; none of
+    /// a workload.
     pub fn experiments(&self) -> impl Iterator<Item = (String, &Experiment)> {
         let own = match &self.classic.method {
             Method::Experiment(own) => Some(("run".to_owned(), &**own)),
@@ -579,6 +601,24 @@ mod tests {
         let treated = OTHER_ROOT.replacen("by_hand = \"y\"\n", "", 1);
         let said = Planted::parse("x", &treated, Path::new("")).unwrap_err();
         assert!(said.to_string().contains("by_hand"), "{said}");
+    }
+
+    #[test]
+    fn timed_boots_record_nothing() {
+        let planted = Planted::parse("x", OTHER_ROOT, Path::new("")).unwrap();
+        assert_eq!(planted.recorded(), None);
+        let base = "first_light = \"init\"\n";
+        let text = OTHER_ROOT.replacen(base, &format!("{base}record = [\"opens\"]\n"), 1);
+        let planted = Planted::parse("x", &text, Path::new("")).unwrap();
+        let (folder, recorded) = planted.recorded().unwrap();
+        assert_eq!((folder, recorded.variants.len()), ("run-recorded", 1));
+        let traces = |e: &crate::Experiment| {
+            let words = e.variants[0].spec.cmdline.to_string();
+            words.contains("firstlight.opens")
+        };
+        assert!(traces(recorded));
+        assert_eq!(planted.experiments().count(), 2);
+        assert!(planted.experiments().all(|(_, e)| !traces(e)));
     }
 
     #[test]

@@ -246,7 +246,10 @@ fn boot(
         });
     }
     let mut seen = PathBuf::new();
-    for (name, experiment) in planted.experiments() {
+    let recorded = planted.recorded();
+    let recorded = recorded.map(|(name, e)| (name.to_owned(), e, false));
+    let timed = planted.experiments().map(|(name, e)| (name, e, true));
+    for (name, experiment, is_timed) in timed.chain(recorded) {
         let options = lab::Options {
             jobs: Some(jobs),
             ..lab::Options::plain(&folder.join(name), experiment.base.ensemble.get())
@@ -259,8 +262,11 @@ fn boot(
                 continue;
             }
             let capture = options.out.join(&trial.capture);
-            let variant = all.entry(trial.id.variant.clone()).or_default();
-            variant.extend(first_light(&record(&capture, heard.note)?));
+            if is_timed {
+                let variant = all.entry(trial.id.variant.clone()).or_default();
+                variant.extend(first_light(&record(&capture, heard.note)?));
+            }
+            // A recorded boot comes last, and takes the place of the same one that was timed.
             if trial.id.variant == planted.seen && trial.id.perturbation == 0 {
                 seen = match &planted.only {
                     Some(file) => capture.join(file),

@@ -180,3 +180,28 @@ fn absurd_text_is_read_to_its_end() {
         assert_conserved(&read(&Kft, &log));
     }
 }
+
+/// The agent's probes where files are opened, as `trace-cmd report` and the kernel print them.
+#[test]
+fn opened_files_and_those_that_are_looked_for_in_vain() {
+    use record::AccessKind::{Miss, Open};
+    let text = b"# tracer: nop\n\
+        ld-7 [000]     1.000100: firstlight_open:      (ffffffff8137d360) filename=\"/opt/liba.so\"\n\
+        ld-7 [000]     1.000130: firstlight_opened:    (ffffffff8137d360 <- ffffffff8136404f) ret=-2\n\
+        ld-7 [000]     1.000200: firstlight_open: (do_filp_open+0x0/0x110) filename=\"/lib/liba.so\"\n\
+        ld-7 [000]     1.000260: firstlight_opened: (do_sys_openat2+0x9f/0x150 <- do_filp_open) ret=-131391536694016\n\
+        ld-7 [000]     1.000300: firstlight_open: (do_filp_open+0x0/0x110) filename=\"/secret\"\n\
+        ld-7 [000]     1.000310: firstlight_opened: (do_sys_openat2+0x9f/0x150 <- do_filp_open) ret=-13\n";
+    let record = read(&Ftrace, text);
+    let looks = record.accesses().iter().map(|a| {
+        let took = a.took.get().unwrap().get() / 1_000;
+        (a.kind, record.name(a.path.unwrap()), took, a.pid)
+    });
+    assert_eq!(
+        looks.collect::<Vec<_>>(),
+        [
+            (Miss, "/opt/liba.so", 30, Some(7)),
+            (Open, "/lib/liba.so", 60, Some(7))
+        ]
+    );
+}

@@ -26,6 +26,11 @@ pub const KEYS: &[(&str, &str, &str)] = &[
         "events as in `sched:sched_switch,block:*`",
         "the trace events to record",
     ),
+    (
+        "opens",
+        FLAG,
+        "whether to record which files are opened, or looked for in vain",
+    ),
     ("buffer_kb", NUMBER, "the size of each trace buffer in KiB"),
     (
         "trace_clock",
@@ -47,6 +52,7 @@ pub const KEYS: &[(&str, &str, &str)] = &[
 ];
 
 const NUMBER: &str = "a whole number";
+const FLAG: &str = "`1` or `0`";
 
 /// What the words say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,6 +77,8 @@ pub struct Recording {
     /// Events, as the file `set_event` takes them: `sched:sched_switch`,
     /// `block:*`, `initcall`.
     pub events: Vec<String>,
+    /// Whether files that are opened, or looked for in vain, are to be recorded.
+    pub opens: bool,
     /// The ring of each processor, in KiB; `None`: as it is.
     pub buffer_kb: Option<u32>,
     /// The clock of the stamps: `local`, `global`, `boot`, `mono`, ...;
@@ -112,6 +120,7 @@ impl Words {
                 "out" => set(&mut words.out, Out::parse(value)),
                 "init" => set(&mut words.init, absolute(value)),
                 "events" => set_events(&mut words.recording.events, value),
+                "opens" => set_flag(&mut words.recording.opens, value),
                 "buffer_kb" => set(&mut words.recording.buffer_kb, value.parse().ok()),
                 "trace_clock" => set(&mut words.recording.clock, word(value)),
                 "sample_ms" => set(&mut sample_ms, value.parse::<u32>().ok()),
@@ -164,6 +173,14 @@ fn set<T>(place: &mut Option<T>, value: Option<T>) -> bool {
         *place = value;
     }
     good
+}
+
+fn set_flag(place: &mut bool, value: &str) -> bool {
+    let is_good = matches!(value, "0" | "1");
+    if is_good {
+        *place = value == "1";
+    }
+    is_good
 }
 
 fn set_events(events: &mut Vec<String>, value: &str) -> bool {

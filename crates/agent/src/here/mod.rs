@@ -18,6 +18,8 @@ use crate::capture::{Manifest, SourceFile, VERSION};
 use crate::clocks::{Stamp, hz_between, hz_in_log};
 use crate::sys::{self, read_kernel_file};
 use programs::run;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
@@ -98,6 +100,7 @@ pub fn gather_with(counter_hz: Option<u64>, systemd: Option<(SourceFile, Vec<u8>
         }
     }
     gathered.configuration();
+    gathered.cloud_init();
     gathered.counter_hz = counter_hz
         .or_else(sys::counter_hz)
         .or_else(|| gathered.logged_hz())
@@ -135,6 +138,24 @@ impl Gathered {
         }
     }
 
+    /// The end of cloud-init's log, where cloud-init ran in this boot. The log has earlier
+    /// boots too.
+    fn cloud_init(&mut self) {
+        const LOG: &str = "/var/log/cloud-init.log";
+        const MOST_BYTES: u64 = 8 << 20;
+        // A folder in memory, so that systems without it are not asked for a file on a disk.
+        if !Path::new("/run/cloud-init").is_dir() {
+            return;
+        }
+        match end_of(LOG, MOST_BYTES) {
+            Ok(bytes) => self.add("cloud-init", "cloud-init", "cloud-init.log", "", bytes),
+            Err(why) => {
+                let advice = "run as root or join the group adm";
+                self.missing("the log of cloud-init", &format!("{LOG}: {why}"), advice);
+            }
+        }
+    }
+
     /// What the kernel was built with, from the first place that has it.
     fn configuration(&mut self) {
         let release = rustix::system::uname()
@@ -159,6 +180,16 @@ impl Gathered {
         let (_, log) = self.members.iter().find(|m| m.0 == log::KMSG)?;
         hz_in_log(log)
     }
+}
+
+/// The last `most` bytes of a file, or all of it.
+fn end_of(path: &str, most: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// How fast the counter runs, by the kernel's own clock.

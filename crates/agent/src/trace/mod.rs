@@ -8,6 +8,7 @@ mod dat;
 
 pub use dat::{Taken, write_dat};
 
+use crate::capture::{OPEN, OPENED};
 use crate::config::Recording;
 use crate::sys::read_kernel_file;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -17,6 +18,14 @@ use std::path::{Path, PathBuf};
 
 /// Where tracefs lies on most systems, and where on old ones.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// Probes where `do_filp_open` begins and ends, which opens a file for every system call that
+/// does, and for programs that start. Its second argument is a `struct filename`, whose first
+/// member is the name (`fs/internal.h`, `include/linux/fs.h`); it returns a file or an error.
+const PROBES: [&str; 2] = [
+    "p:firstlight_open do_filp_open filename=+0(+0($arg2)):string",
+    "r:firstlight_opened do_filp_open ret=$retval:s64",
+];
 
 /// The files of tracefs, or of one of its instances.
 #[derive(Debug)]
@@ -69,12 +78,17 @@ impl Tracefs {
     #[must_use]
     pub fn start(&self, recording: &Recording) -> Vec<String> {
         let mut said = Vec::new();
-        let mut write = |file: &str, value: &str| {
-            if let Err(e) = self.write(file, value) {
-                let path = self.rings.join(file);
+        let mut write_at = |folder: &Path, file: &str, value: &str| {
+            let path = folder.join(file);
+            if let Err(e) = append(&path, value) {
                 said.push(format!("{}: cannot write `{value}`: {e}", path.display()));
             }
         };
+        // Probes are the same for all instances.
+        for probe in PROBES.iter().filter(|_| recording.opens) {
+            write_at(&self.top, "kprobe_events", probe);
+        }
+        let mut write = |file: &str, value: &str| write_at(&self.rings, file, value);
         // The clock first: another one empties the rings.
         if let Some(clock) = &recording.clock {
             write("trace_clock", clock);
@@ -85,7 +99,10 @@ impl Tracefs {
         for event in recording.events.iter().flat_map(|e| self.named_by(e)) {
             write("set_event", &event);
         }
-        if !recording.events.is_empty() {
+        for event in [OPEN, OPENED].iter().filter(|_| recording.opens) {
+            write("set_event", &format!("kprobes:{event}"));
+        }
+        if recording.opens || !recording.events.is_empty() {
             write("tracing_on", "1");
         }
         said
@@ -158,10 +175,15 @@ impl Tracefs {
     }
 
     fn write(&self, file: &str, value: &str) -> io::Result<()> {
-        // `set_event` adds when it is appended to, and is emptied otherwise.
-        let mut file = File::options().append(true).open(self.rings.join(file))?;
-        file.write_all(value.as_bytes())
+        append(&self.rings.join(file), value)
     }
+}
+
+/// Writes into a file of tracefs: those that hold a list, such as `set_event`, add to it then,
+/// and are emptied otherwise.
+fn append(path: &Path, value: &str) -> io::Result<()> {
+    let mut file = File::options().append(true).open(path)?;
+    file.write_all(value.as_bytes())
 }
 
 impl Drop for Tracefs {

@@ -1,10 +1,11 @@
 //! A kernel's configuration, read beside its boot.
 
+use super::contention::without_unpacking;
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::packing::work_of_kernel;
 use super::text::config as text;
-use super::view::{View, elapsed, function, transfer};
+use super::view::{View, elapsed, function, sum, transfer};
 use crate::system::KernelConfig;
 use crate::unpacking;
 use record::{Nanos, Phase};
@@ -94,6 +95,7 @@ pub(super) fn unused_parts(view: &View<'_>) -> Option<Found> {
         OPTIONAL.iter().any(|(_, calls, _)| calls.contains(&f))
     });
     calls.retain(|(n, _, _)| !n.contains('['));
+    without_unpacking(view, &mut calls);
     let mut all = Vec::new();
     let mut set = Vec::new();
     for (option, names, name) in OPTIONAL {
@@ -118,7 +120,7 @@ pub(super) fn unused_parts(view: &View<'_>) -> Option<Found> {
     }
     all.sort_by_key(|(_, time, s)| (std::cmp::Reverse(*time), s.origin));
     let first = all.first()?;
-    let time = elapsed(&all);
+    let time = elapsed(&all).min(sum(all.iter().map(|(_, time, _)| time)));
     let names = all.iter().map(|(name, _, _)| (*name).to_owned()).collect();
     let option = set.first()?;
     let stated = config.map(|c| set.iter().filter_map(|o| evidence(c, o)).take(2));

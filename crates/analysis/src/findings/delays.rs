@@ -1,5 +1,6 @@
 //! Drivers that wait with the processor, and stretches in which nothing may interrupt.
 
+use super::contention::held_up;
 use super::evidence::{Evidence, SHOWN};
 use super::found::{Found, Scope};
 use super::text::delays as text;
@@ -7,7 +8,7 @@ use super::view::View;
 use crate::place::Place;
 use record::{Call, CallId, Nanos};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Functions that spin for a time that they are told (`include/linux/delay.h`,
 /// `arch/*/lib/delay*`), and the one of the old IDE driver.
@@ -44,11 +45,35 @@ const SLEEP: [&str; 9] = [
     "schedule_hrtimeout_range",
 ];
 
+/// Each call of a wait is in a loop of the driver, which takes less than a part in so many of
+/// it: `mdelay` calls `udelay(1000)` for each millisecond (`include/linux/delay.h`).
+const LOOP: i64 = 100;
+
 /// Less than this in all is not worth a word.
 const SHORT: Nanos = Nanos::from_millis(2);
 
 /// How long, and how often.
 type Waited = (Nanos, u64);
+
+/// The tasks that called one of these functions.
+fn tasks<'a>(view: &'a View<'_>, of: &[&str]) -> BTreeSet<&'a str> {
+    let tree = view.record.functions();
+    let calls: BTreeMap<CallId, &Call> = tree.iter().collect();
+    let name = |call: &Call| view.record.name(call.function);
+    let waiting = calls.values().filter(|c| of.contains(&name(c)));
+    let task = |call: &&Call| {
+        let mut at = *call;
+        // A stack has an end.
+        for _ in 0..calls.len() {
+            match at.parent.and_then(|p| calls.get(&p)) {
+                Some(parent) => at = parent,
+                None => break,
+            }
+        }
+        name(at)
+    };
+    waiting.map(task).collect()
+}
 
 /// What waits by one of these functions, and how: the first of them on each stack counts.
 fn waits(view: &View<'_>, of: &[&str]) -> BTreeMap<(String, String), Waited> {
@@ -77,6 +102,12 @@ fn waits(view: &View<'_>, of: &[&str]) -> BTreeMap<(String, String), Waited> {
     all
 }
 
+/// The part of `time` that `part` is of `whole`.
+fn share(time: Nanos, part: Nanos, whole: Nanos) -> Nanos {
+    let ns = i128::from(time.0) * i128::from(part.0.min(whole.0)) / i128::from(whole.0.max(1));
+    Nanos(i64::try_from(ns).unwrap_or(time.0))
+}
+
 /// Delays that keep the processor.
 pub(super) fn busy_waits(view: &View<'_>) -> Option<Found> {
     let busy = waits(view, &BUSY);
@@ -100,12 +131,18 @@ pub(super) fn busy_waits(view: &View<'_>) -> Option<Found> {
         text: text::waited(by, function, *count, *time),
         place: place.clone(),
     });
+    // While a driver spins, what else can run waits; if nothing can, nothing is saved.
+    let held_up = held_up(view, &tasks(view, &BUSY)).filter(|(ran, _)| *ran > Nanos::ZERO);
+    let expected = match held_up {
+        Some((ran, held_up)) => share(time, held_up, ran),
+        None => Nanos(time.0 / 2),
+    };
     Some(
         Found::new()
             .title(text::busy(time))
-            .why(text::busy_why(slept))
+            .why(text::busy_why(slept, held_up))
             .evidence(evidence)
-            .parts(time, 0, 50, 100)
+            .saving(Nanos::ZERO, expected, time + Nanos(time.0 / LOOP))
             .names(
                 rows.iter()
                     .map(|((by, _), _)| by.clone())

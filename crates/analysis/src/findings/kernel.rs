@@ -1,12 +1,12 @@
 //! Time that the kernel spends on itself.
 
+use super::contention::without_unpacking;
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::modules;
 use super::text::kernel as text;
 use super::view::{Line, View, elapsed, function, sum};
 use crate::place::Place;
-use crate::unpacking::unpacking;
 use record::{Doubt, Nanos, Phase};
 
 /// Where the kernel runs every deferred self test of its ciphers.
@@ -355,21 +355,6 @@ const BY_OTHERS: [&str; 9] = [
     "raid6_select_algo",
     "wait_for_initramfs",
 ];
-
-/// What an initramfs that unpacks beside a call takes of the only processor is not the call's
-/// own: once the call gives it up, the other goes on to its end.
-fn without_unpacking(view: &View<'_>, calls: &mut [(&str, Nanos, &record::Span)]) {
-    let unpacked = unpacking(view.record).filter(|u| !u.within_call);
-    let unpacked = unpacked.filter(|_| view.model().load().processors.is_none_or(|n| n == 1));
-    for (_, time, span) in calls {
-        if let (Some(u), Some(from), Some(to)) = (unpacked, span.start, span.end)
-            && from <= u.end
-            && u.end <= to
-        {
-            *time = (*time).min(to - u.end);
-        }
-    }
-}
 
 /// Built-in drivers whose initcall takes long on the kernel's own thread.
 pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {

@@ -12,6 +12,7 @@ mod cmdline;
 mod coldplug;
 mod config;
 mod console;
+mod contention;
 mod delays;
 mod devices;
 mod driver_source;

@@ -14,6 +14,10 @@ use std::collections::BTreeMap;
 /// A probe from here on is worth doing aside.
 const LONG_PROBE: Nanos = Nanos::from_millis(20);
 
+/// What the kernel does before and after a driver's own probe, in parts of it at most: pins,
+/// links in sysfs, the list of what is put off (`really_probe` of `drivers/base/dd.c`).
+const AROUND: i64 = 20;
+
 /// Drivers that waited for another one. For the reader: what to do about it is
 /// in the device tree or the link order, and the log does not say what it cost.
 pub(super) fn deferred(view: &View<'_>) -> Vec<Found> {
@@ -67,8 +71,9 @@ pub(super) fn deferred(view: &View<'_>) -> Vec<Found> {
     // A log without times says nothing of what waited.
     let most = deferring(view);
     vec![match time > Nanos::ZERO && most > Nanos::ZERO {
-        // The attempts go for sure. What waited for the devices would come earlier, too.
-        true => found.saving(time, time, most.max(time)),
+        // The attempts go for sure, and what the kernel does around each of them. What waited
+        // for the devices would come earlier, too.
+        true => found.saving(time, time, most.max(time + Nanos(time.0 / AROUND))),
         false => found,
     }]
 }

@@ -139,6 +139,19 @@ pub(super) fn root_read(view: &View<'_>) -> Option<MostRead> {
     }
 }
 
+/// How long the bytes that were read between two instants take of the root's device if they
+/// come in one piece; `None`: no requests were recorded, or too few to know the device.
+pub(super) fn streamed(view: &View<'_>, from: Nanos, to: Nanos) -> Option<Nanos> {
+    let most = root_read(view)?;
+    let all = reads(view);
+    let is_within = |r: &&Request| r.issued.get().is_some_and(|t| from <= t && t <= to);
+    let within = all.get(&most.device)?.iter().copied().filter(is_within);
+    Some(transfer(
+        bytes_of(&within.collect::<Vec<_>>()),
+        most.costs.rate,
+    ))
+}
+
 /// Fewer reads than these are not worth a list.
 const MANY_READS: usize = 200;
 

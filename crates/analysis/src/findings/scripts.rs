@@ -1,5 +1,6 @@
 //! Init scripts of the root, read line by line.
 
+use super::contention::others_ran;
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::modules::is_alone;
@@ -9,7 +10,7 @@ use super::text::coldplug as coldplug_text;
 use super::text::scripts as text;
 use super::view::{View, times};
 use crate::system::RootTree;
-use record::Nanos;
+use record::{Nanos, Process};
 use std::collections::BTreeSet;
 
 /// What a fork takes on a small machine, and what it takes with a program.
@@ -407,14 +408,29 @@ pub(super) fn script_settle(view: &View<'_>) -> Option<Found> {
     let Some((time, p)) = ran.iter().max_by_key(|(time, _)| *time) else {
         return Some(found);
     };
-    // On one processor, what udev does goes on all the same (docs/findings/waiting-unit.md).
-    let expected = if is_alone(view) { 25 } else { 100 };
+    let expected = match (is_alone(view), goes_on(view, *time, p)) {
+        (false, _) => *time,
+        (true, Some(goes_on)) => *time - goes_on,
+        // On one processor, what udev does goes on all the same
+        // (docs/findings/waiting-unit.md).
+        (true, None) => Nanos(time.0 / 4),
+    };
     let name = view.record.name(p.name);
     Some(
         found
             .evidence([view.evidence(coldplug_text::ran(name, time), p.origin)])
-            .parts(*time, 0, expected, 100),
+            .saving(Nanos::ZERO, expected, *time),
     )
+}
+
+/// What others compute while `p` waits for `time`, and would compute all the same before first
+/// light: the scheduler gives them as much of the one processor as it gives to all that the
+/// wait holds up, so that what is longer than that comes after first light. `None`: nobody
+/// recorded who had the processor.
+fn goes_on(view: &View<'_>, time: Nanos, p: &Process) -> Option<Nanos> {
+    let until = p.end?.min(view.phases.end());
+    let others = others_ran(view, p.pid, until - time, until)?;
+    Some(others.min(view.phases.end() - until))
 }
 
 #[cfg(test)]

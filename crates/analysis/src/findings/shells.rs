@@ -7,7 +7,7 @@ use super::scripts::{code, is_run, place};
 use super::text::shells as text;
 use super::view::{View, times, transfer};
 use crate::system::RootTree;
-use record::Process;
+use record::{Phase, Process};
 use std::collections::BTreeMap;
 
 /// What bash needs for a folder of PATH that does not have a program, in instructions: 83 us
@@ -125,12 +125,18 @@ fn is_applet(tree: &RootTree, command: &str) -> bool {
 pub(super) fn standalone(view: &View<'_>) -> Option<Found> {
     let tree = view.system.root.as_ref()?;
     let command = |p: &Process| p.command.map_or("", |c| view.record.name(c));
+    // What an initramfs starts is not of this root: it has a BusyBox of its own, or an agent
+    // that starts itself again.
+    let mut phases = view.phases.phases.iter();
+    let from = phases.find(|p| p.name == Phase::Userspace).map(|p| p.start);
+    let is_of_root = |p: &&Process| p.start.zip(from).is_none_or(|(start, from)| start >= from);
+    let begun = || begun(view).filter(is_of_root);
     let is_standalone = |p: &Process| command(p).split_whitespace().next() == Some(ITSELF);
-    if begun(view).any(is_standalone) {
+    if begun().any(is_standalone) {
         return None;
     }
     let mut by_name: BTreeMap<&str, (usize, &Process)> = BTreeMap::new();
-    for p in begun(view).filter(|p| p.pid != 1 && is_applet(tree, command(p))) {
+    for p in begun().filter(|p| p.pid != 1 && is_applet(tree, command(p))) {
         by_name.entry(view.record.name(p.name)).or_insert((0, p)).0 += 1;
     }
     let all: usize = by_name.values().map(|(n, _)| n).sum();

@@ -224,13 +224,16 @@ pub fn record(text: &str) -> Record {
                     ..request(&words, on, origin)
                 });
             }
-            "open" | "open-by" => {
+            "open" | "open-by" | "miss-by" => {
                 // The process stands before the time.
-                let is_by = usize::from(words[0] == "open-by");
+                let is_by = usize::from(words[0] != "open");
                 let pid = (is_by == 1).then(|| words[1].parse().unwrap());
                 let path = rec.name(rest(2 + is_by));
                 rec.access(record::Access {
-                    kind: record::AccessKind::Open,
+                    kind: match words[0] {
+                        "miss-by" => record::AccessKind::Miss,
+                        _ => record::AccessKind::Open,
+                    },
                     device: None,
                     inode: None,
                     path: Some(path),

@@ -6,7 +6,7 @@ use super::kernel::Kernel;
 use super::mode::Mode;
 use super::platform::{Loader, Platform};
 use super::possible::possible;
-use super::recording::Recording;
+use super::recording::{OPENS, Recording};
 use super::root::Root;
 use super::variant::{BASELINE, Variant};
 use crate::arch::ArmArch;
@@ -121,7 +121,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             return Err(at(&first.span(), why.into()));
         }
         let recording = self.recording(&file.record, &cmdline)?;
-        self.can_be_recorded(&recording, &kernel, &file.record)?;
+        self.can_be_recorded(&recording, &kernel, &platform, &file.record)?;
         for word in &recording.words {
             cmdline.add(word);
         }
@@ -471,13 +471,22 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         }
     }
 
-    /// The lab's own kernel for `arm9` has no trace events unless it is told to.
+    /// The lab's own kernel for `arm9` has no trace events unless it is told to. A kernel probe
+    /// knows a function's arguments only where the kernel says in which registers they are
+    /// (`CONFIG_HAVE_FUNCTION_ARG_ACCESS_API`), which one of 32-bit ARM does not.
     fn can_be_recorded(
         &self,
         recording: &Recording,
         kernel: &Kernel,
+        platform: &Platform,
         asked: &[Spanned<String>],
     ) -> Result<(), LabError> {
+        let on_arm = matches!(platform, Platform::ArmVirt { .. } | Platform::Arm9 { .. });
+        let mut opens = asked.iter().filter(|a| a.get_ref() == OPENS);
+        if let Some(opens) = opens.next().filter(|_| on_arm) {
+            let why = format!("`{OPENS}` can be recorded only on the machine `pc`; remove it");
+            return Err((self.at)(&opens.span(), why));
+        }
         const TRACERS: &str = "CONFIG_ENABLE_DEFAULT_TRACERS=y";
         let traced = |w: &String| w.starts_with("trace_event=") || w.starts_with("ftrace=");
         match (kernel, asked.first()) {

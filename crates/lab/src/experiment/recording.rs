@@ -1,6 +1,6 @@
 //! What is recorded while a trial boots, by words of the kernel's command line.
 //!
-//! All but `samples` begins with the kernel's first initcalls and needs no program
+//! All but `samples` and `opens` begins with the kernel's first initcalls and needs no program
 //! on the target (`Documentation/admin-guide/kernel-parameters.txt`). There is
 //! one trace ring, so events and functions share it; the agent takes it out.
 
@@ -17,7 +17,10 @@ pub struct Recording {
 
 /// The names that `record` takes, for messages.
 pub const NAMES: &str = "`console`, `initcalls`, `samples`, `block`, `filemap`, `sched`, \
-     `events:LIST` or `function_graph:FUNCTION`";
+     `opens`, `events:LIST` or `function_graph:FUNCTION`";
+
+/// What asks for the files that are opened, and those that are looked for in vain.
+pub const OPENS: &str = "opens";
 
 /// Trace events, by the name that asks for them, and the MiB of ring that they
 /// want. A Debian boot of 30 MB read: 12,000 block events, 520,000 of the page
@@ -33,9 +36,11 @@ const EVENTS: &[(&str, &str, u32)] = &[
     ),
 ];
 
-/// The MiB of ring that other events want, and a function's graph.
+/// The MiB of ring that other events want, a function's graph, and files that are opened: a
+/// Debian boot opens some 20,000.
 const EVENTS_MB: u32 = 16;
 const GRAPH_MB: u32 = 16;
+const OPENS_MB: u32 = 8;
 
 /// Words that recording sets. A user's own of the same key would be overridden,
 /// or would override.
@@ -65,6 +70,11 @@ impl Recording {
                 // Without a large buffer the start of the log is lost.
                 ("initcalls", _) => {
                     words.extend(["initcall_debug".to_owned(), "log_buf_len=4M".to_owned()]);
+                }
+                // The agent sets probes of the kernel before the root's first program.
+                (OPENS, _) => {
+                    words.push("firstlight.opens=1".to_owned());
+                    ring_mb += OPENS_MB;
                 }
                 // The agent reads /proc while the machine boots.
                 ("samples", _) => words.push("firstlight.sample_ms=100".to_owned()),
@@ -183,6 +193,10 @@ mod tests {
         assert_eq!(
             words(&["events:module:*,initcall:*"], "").unwrap(),
             "trace_buf_size=16M trace_event=module:*,initcall:*"
+        );
+        assert_eq!(
+            words(&["opens", "block"], "").unwrap(),
+            "firstlight.opens=1 trace_buf_size=12M trace_event=block:*"
         );
         assert_eq!(
             words(&["function_graph:do_mount", "function_graph:vfs_*"], "").unwrap(),

@@ -12,6 +12,12 @@ const MOST_TASKS: usize = 100_000;
 /// How deep a stack is followed; the kernel's own limit is 50.
 const MOST_DEPTH: usize = 64;
 
+/// Errors of the kernel (`include/uapi/asm-generic/errno-base.h`), and the largest one
+/// (`MAX_ERRNO` of `include/linux/err.h`).
+const NO_ENTRY: i64 = -2;
+const NOT_A_FOLDER: i64 = -20;
+const MOST_ERROR: i64 = -4095;
+
 /// A call that has not returned yet.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
@@ -202,11 +208,15 @@ impl Calls {
         let root = tree.node(None, task);
         let node = tree.node(Some(root), name);
         tree.add(node, 1, took);
-        if let Some(path) = pending.path
-            && returned.is_none_or(|r| r >= 0)
-        {
+        let kind = match returned {
+            Some(NO_ENTRY | NOT_A_FOLDER) => Some(AccessKind::Miss),
+            // Where the kernel gives an address or an error (`IS_ERR`), an address is negative.
+            Some(error) if (MOST_ERROR..0).contains(&error) => None,
+            _ => Some(AccessKind::Open),
+        };
+        if let (Some(path), Some(kind)) = (pending.path, kind) {
             recorder.access(Access {
-                kind: AccessKind::Open,
+                kind,
                 device: None,
                 inode: None,
                 path: Some(path),

@@ -1,6 +1,8 @@
 //! The events that something is made of, and their fields: the only place
 //! where the kernel's names for them stand.
 
+use std::borrow::Cow;
+
 /// An event that something is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
@@ -35,7 +37,7 @@ pub(super) enum Known {
     /// Any system call, by number.
     RawEnter,
     RawExit,
-    /// One system call: the event's name says which.
+    /// One system call, or the opening of a file: the event's name says which.
     CallEnter,
     CallExit,
     Block(BlockEvent),
@@ -192,11 +194,30 @@ impl Known {
             b"block_rq_complete" => Self::Block(BlockEvent::Complete),
             b"block_bio_complete" => Self::Block(BlockEvent::BioComplete),
             b"block_bio_remap" | b"block_rq_remap" => Self::Block(BlockEvent::Remap),
+            OPEN => Self::CallEnter,
+            OPENED => Self::CallExit,
             _ if name.starts_with(b"sys_enter_") => Self::CallEnter,
             _ if name.starts_with(b"sys_exit_") => Self::CallExit,
             _ => return None,
         })
     }
+}
+
+/// The kernel probes that the agent sets where every file is opened (`agent::trace`). The
+/// kernel's own events of system calls have no names of files before 6.19.
+const OPEN: &[u8] = agent::capture::OPEN.as_bytes();
+const OPENED: &[u8] = agent::capture::OPENED.as_bytes();
+
+/// What a call is named of which an event is the beginning or the end: the same for both.
+/// `None`: it is of no call.
+pub(super) fn call(event: &[u8]) -> Option<Cow<'static, [u8]>> {
+    if [OPEN, OPENED].contains(&event) {
+        return Some(Cow::Borrowed(b"open"));
+    }
+    // System calls are called as users know them.
+    let prefixes = [&b"sys_enter_"[..], b"sys_exit_"];
+    let call = prefixes.iter().find_map(|p| event.strip_prefix(*p))?;
+    Some(Cow::Owned([b"sys_", call].concat()))
 }
 
 /// The fields of one event, wherever they came from.

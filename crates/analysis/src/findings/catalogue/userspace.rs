@@ -256,7 +256,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Userspace,
         title: "A script waits for udev to settle",
         about: "The script waits until udev has processed every device. devtmpfs creates the device nodes without it. Start programs that need no other device before this line, or use mdev.",
-        model: "measured, if the capture has processes: how long `udevadm` ran, a quarter of it expected on a machine with one CPU; else none",
+        model: "measured, if the capture has processes: how long `udevadm` ran. On a machine with one CPU what others computed meanwhile is not saved, as far as it would be computed before first light anyway; where nobody recorded that, a quarter is expected. Without processes none",
         risk: "programs that need a late device must wait for it themselves",
         confidence: Confidence::Low,
         needs: "the root tree (`--image DIR`)",

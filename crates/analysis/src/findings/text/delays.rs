@@ -7,7 +7,14 @@ pub(in crate::findings) fn busy(time: impl Display) -> String {
     format!("Drivers keep the CPU busy for {time} while they wait")
 }
 
-pub(in crate::findings) fn busy_why(slept: Nanos) -> String {
+pub(in crate::findings) fn busy_why(slept: Nanos, held_up: Option<(Nanos, Nanos)>) -> String {
+    let held_up = match held_up {
+        Some((ran, held_up)) => format!(
+            " Programs waited for the CPU during {held_up} of the {ran} that the tasks of these \
+             drivers ran."
+        ),
+        None => String::new(),
+    };
     let slept = match slept {
         Nanos::ZERO => String::new(),
         time => format!(" Sleeping waits took another {time} and are not counted."),
@@ -15,7 +22,7 @@ pub(in crate::findings) fn busy_why(slept: Nanos) -> String {
     format!(
         "`mdelay` and `udelay` spin until the time is over. Where the code may sleep, use `msleep` \
          or `usleep_range`, and shorten each delay to what the data sheet asks. Probe the device \
-         asynchronously, so that the boot goes on meanwhile.{slept}"
+         asynchronously, so that the boot goes on meanwhile.{held_up}{slept}"
     )
 }
 

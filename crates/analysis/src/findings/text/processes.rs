@@ -57,3 +57,7 @@ pub(in crate::findings) fn by(p: impl Display) -> String {
 pub(in crate::findings) fn libraries(count: impl Display, who: impl Display) -> String {
     format!("{count} libraries are loaded{who}")
 }
+
+pub(in crate::findings) fn loading(first: impl Display, time: impl Display) -> String {
+    format!("from {first} on, finding, reading and mapping all of them took {time}")
+}

@@ -1,6 +1,6 @@
 //! The bytes of one event, by its format.
 
-use super::super::known::{Key, Known, Values};
+use super::super::known::{Key, Known, Values, call};
 use super::super::notes;
 use super::cursor::Order;
 use super::format::{Field, Format, Shape};
@@ -114,12 +114,8 @@ impl<'a> Events<'a> {
                         *slot = Some(Slot::from(field));
                     }
                 }
-                // System calls are called as users know them.
-                let name = [&b"sys_enter_"[..], b"sys_exit_"]
-                    .iter()
-                    .find_map(|prefix| format.name.strip_prefix(*prefix));
-                let name = match name {
-                    Some(call) => recorder.name_lossy(&[b"sys_", call].concat()),
+                let name = match call(format.name) {
+                    Some(call) => recorder.name_lossy(&call),
                     None => recorder.name_lossy(format.name),
                 };
                 self.known.push(Layout {

@@ -7,7 +7,7 @@ mod print;
 
 use super::clocks::{self, TraceClock};
 use super::interpret::{Interpreter, Outcome};
-use super::known::Known;
+use super::known::{Known, call};
 use super::moment::Moment;
 use super::notes;
 use super::symbols::Symbols;
@@ -448,11 +448,8 @@ fn name_and_body(text: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
 
 /// What an event is called: of a system call the same for both its ends.
 fn call_name(name: &[u8], recorder: &mut Recorder) -> NameId {
-    let call = [&b"sys_enter_"[..], b"sys_exit_"]
-        .iter()
-        .find_map(|prefix| name.strip_prefix(*prefix));
-    match call {
-        Some(call) => recorder.name_lossy(&[b"sys_", call].concat()),
+    match call(name) {
+        Some(call) => recorder.name_lossy(&call),
         None => recorder.name_lossy(name),
     }
 }

@@ -266,8 +266,15 @@ impl<'a> Printed<'a> {
         }
     }
 
-    /// `dfd: ffffff9c, filename: 7ffc "/etc/passwd", flags: 0`.
+    /// `dfd: ffffff9c, filename: 7ffc "/etc/passwd", flags: 0`, and of a probe
+    /// `(do_filp_open+0x0/0x110) filename="/etc/passwd"`.
     fn arguments(&mut self, body: &'a [u8]) {
+        const PROBED: &[u8] = b"filename=\"";
+        if let Some(at) = memmem::find(body, PROBED) {
+            let text = body.get(at + PROBED.len()..).unwrap_or_default();
+            let text = text.strip_suffix(b"\"").unwrap_or(text);
+            return self.set(Key::Filename, Value::Text(text));
+        }
         let body = body.strip_suffix(b")").unwrap_or(body);
         for (name, key) in [
             (&b"filename: "[..], Key::Filename),
@@ -608,6 +615,18 @@ mod tests {
             Known::CallEnter,
             "dfd: ffffff9c, filename: 7ffc, flags: 0)",
             &[],
+            &[],
+        );
+        check(
+            Known::CallEnter,
+            "(do_filp_open+0x0/0x110) filename=\"/lib/a b.so\"",
+            &[],
+            &[(Key::Filename, "/lib/a b.so")],
+        );
+        check(
+            Known::CallExit,
+            "(do_sys_openat2+0x95/0x150 <- do_filp_open) ret=-2",
+            &[(Key::Returned, -2)],
             &[],
         );
         check(
