@@ -40,6 +40,18 @@ pub(super) fn others_ran(view: &View<'_>, pid: u32, from: Nanos, to: Nanos) -> O
     Some(shared(&[(from, to)], &others))
 }
 
+/// How long these tasks were on the processor between two instants.
+pub(super) fn ran_between(
+    view: &View<'_>,
+    pids: &BTreeSet<u32>,
+    from: Nanos,
+    to: Nanos,
+) -> Option<Nanos> {
+    let own = running(view)?.filter(|s| pids.contains(&s.pid));
+    let own = merged(own.map(|s| (s.start, s.end)));
+    Some(shared(&[(from, to)], &own))
+}
+
 /// How long the tasks of these names were on the processor before first light, and for how
 /// much of that a program could have run and did not.
 pub(super) fn held_up(view: &View<'_>, names: &BTreeSet<&str>) -> Option<(Nanos, Nanos)> {

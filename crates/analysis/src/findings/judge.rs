@@ -77,7 +77,9 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 false
             }
             Waited::Yes { halved } => {
-                // Another way may be nearly as long. What a shared one starts goes on behind it.
+                // Another way may be nearly as long. On one processor, what this one computes is
+                // taken from that way, too. What a shared one starts goes on behind it.
+                let computed = computed(view, names).unwrap_or_default();
                 let is_shared = matches!(found.scope, Scope::Shared(_));
                 let most = match is_shared {
                     true => Nanos(i64::MAX),
@@ -86,7 +88,11 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 saving = saving.map(|(low, e, high)| {
                     // If not even half of it can be gained, the other way is as long by then.
                     let is_capped = !is_shared && halved.0 < high.0 / 100 * NEARLY_HALF;
-                    let most = if is_capped { halved } else { most };
+                    let most = if is_capped {
+                        halved.max(computed)
+                    } else {
+                        most
+                    };
                     (low.min(halved), e.min(most), high)
                 });
                 // Of a printed chain no other way is known.

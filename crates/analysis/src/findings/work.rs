@@ -1,5 +1,6 @@
 //! What units compute, by the processor time of their control groups.
 
+use super::contention::ran_between;
 use super::view::View;
 use record::{Nanos, SpanKind, mark};
 
@@ -17,8 +18,29 @@ pub(super) fn computed(view: &View<'_>, units: &[String]) -> Option<Nanos> {
         return None;
     }
     let each = share(view).unwrap_or_default();
-    let mut times = units.iter().map(|unit| view.processor_time(unit));
+    let mut times = units
+        .iter()
+        .map(|unit| Some(view.processor_time(unit)? + for_unit(view, unit)));
     times.try_fold(Nanos::ZERO, |sum, time| Some(sum + time? + each))
+}
+
+/// Units that only ask a daemon of another unit to work, and the daemon's name as the kernel
+/// has it: `journalctl --flush` has systemd-journald move its files.
+const ASKED: [(&str, &str); 1] = [("systemd-journal-flush.service", "systemd-journal")];
+
+/// What another unit's daemon computes while this unit asks it to; nothing where nobody
+/// recorded who had the processor.
+fn for_unit(view: &View<'_>, unit: &str) -> Nanos {
+    let daemon = ASKED.iter().find(|(asks, _)| *asks == unit).map(|a| a.1);
+    let spans = view.record.spans().iter();
+    let mut own = spans.filter(|s| s.kind == SpanKind::Unit && view.record.name(s.name) == unit);
+    let times = own.find_map(|s| s.start.zip(s.end));
+    let ran = daemon.zip(times).and_then(|(daemon, (from, to))| {
+        let all = view.record.processes().iter();
+        let daemons = all.filter(|p| view.record.name(p.name) == daemon);
+        ran_between(view, &daemons.map(|p| p.pid).collect(), from, to)
+    });
+    ran.unwrap_or_default()
 }
 
 /// What the manager computes for one unit: it forks, makes a control group, reads the list of
