@@ -290,7 +290,9 @@ impl Milestones {
     }
 
     /// Android's init, which stays in the initramfs or leaves it after a first stage. Without
-    /// such a stage all of it is userspace, from the first program on.
+    /// such a stage all of it is userspace, from the first program on. If a file system is
+    /// mounted before it says anything, another system may have mounted it and runs Android in
+    /// a container, as Ubuntu Touch does.
     fn android(&mut self, recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
         let Some(words) = units::of_init(text) else {
             return false;
@@ -307,7 +309,8 @@ impl Milestones {
             self.enter_userspace(recorder, at);
             return true;
         }
-        if self.stage == Stage::Userspace || self.android_first_stage || !is_androids(words) {
+        let is_decided = self.stage == Stage::Userspace || self.root_mounted;
+        if is_decided || self.android_first_stage || !is_androids(words) {
             return false;
         }
         let began = self.first_program.filter(|b| b.clock == at.clock);

@@ -593,6 +593,9 @@ fn androids_init_in_the_initramfs_is_userspace() {
                   [    2.600000] init: init second stage started!\n\
                   [    2.700000] init: starting service 'ueventd'...\n";
     assert_eq!(starts(stages), (Some(2_100), Some(2_600)));
+    let container = "[    3.100000] EXT4-fs (mmcblk0p9): mounted filesystem with ordered data mode\n\
+                     [    9.000000] init: starting service 'ueventd'...\n";
+    assert_eq!(starts(container), (None, None));
     let upstart = "[    2.700000] init: plymouth-upstart-bridge main process ended, respawning\n";
     assert_eq!(starts(upstart), (None, None));
 }
