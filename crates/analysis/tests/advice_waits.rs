@@ -190,6 +190,20 @@ fn a_wait_of_ninety_seconds_for_a_target_is_a_timeout() {
     assert!(!ids.contains(&"device-timeout"), "{ids:?}");
 }
 
+/// Who has no systemd is not told to ask it.
+#[test]
+fn a_step_of_another_init_is_told_without_systemds_tools() {
+    let why = |unit: &str| {
+        let text = format!(
+            "mark 0s kernel-start kernel\nmark 2s userspace-start userspace\n\
+             span unit 4s 9s {unit}\nmark 12s startup-finished -\n"
+        );
+        one(&text, "longest-unit").why
+    };
+    assert!(why("apexd-bootstrap").contains("steps of this init"));
+    assert!(why("slow.service").contains("systemd-analyze critical-chain"));
+}
+
 #[test]
 fn what_runs_after_the_default_target_is_told_by_its_length() {
     let text = |unit: &str| {

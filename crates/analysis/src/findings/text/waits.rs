@@ -9,6 +9,9 @@ pub(in crate::findings) const UNIT_WHY: &str = "It is on the critical chain. Mas
 pub(in crate::findings) const BLAMED_WHY: &str = "It takes longer than most other units. The input does not show what waits for it: add \
      `systemd-analyze critical-chain`, or better `systemctl show '*'`.";
 
+pub(in crate::findings) const STEP_WHY: &str = "It takes longer than most other steps of this init. Look into what it does, start it in \
+     the background, or later. What waits for it is not in the input.";
+
 pub(in crate::findings) const BUSY_WHY: &str = "The default target was reached, but jobs were still running. `systemctl list-jobs` during \
      boot, or `systemd-analyze plot`, shows which.";
 

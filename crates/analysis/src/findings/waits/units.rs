@@ -75,6 +75,19 @@ const LONG: Nanos = Nanos(1_000_000_000);
 const BLAMED: (i64, i64, i64) = (30, 75, 100);
 const DOUBTFUL: (i64, i64, i64) = (0, 30, 60);
 
+/// Whether systemd started the units: Android's init and the scripts of an initramfs have steps
+/// with times, too, and no tools that show their order.
+fn of_systemd(view: &View<'_>, spans: &[record::Span]) -> bool {
+    const KINDS: [&str; 6] = [
+        ".service", ".mount", ".target", ".socket", ".device", ".swap",
+    ];
+    let is_unit = |s: &record::Span| {
+        let name = view.record.name(s.name);
+        s.kind == SpanKind::Unit && KINDS.iter().any(|kind| name.ends_with(kind))
+    };
+    view.record.mark(record::mark::SYSTEMD_STARTED).is_some() || spans.iter().any(is_unit)
+}
+
 /// The units that took longest, where no order of units is known.
 pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
     let is_unit = |s: &&record::Span| s.kind == SpanKind::Unit;
@@ -114,6 +127,10 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
         })
         .collect();
     units.sort_by_key(|(time, name, ..)| (std::cmp::Reverse(*time), *name));
+    let why = match of_systemd(view, &spans) {
+        true => text::BLAMED_WHY,
+        false => text::STEP_WHY,
+    };
     let longest = units.first().map_or(Nanos::ZERO, |u| u.0);
     let found = units
         .into_iter()
@@ -139,7 +156,7 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
             }
             found
                 .title(text::blamed(unit, time))
-                .why(text::BLAMED_WHY)
+                .why(why)
                 .evidence([view.evidence(text::span(unit, time + asked), origin)])
                 .saving(low, expected, part(high))
                 .within(time)
