@@ -405,15 +405,18 @@ fn nothing_fetched(said: &[u8]) -> bool {
 }
 
 /// More for cargo. glibc's static part is large: in the compact Thumb code, which
-/// every ARMv7 processor runs, the whole stays below 1 MB.
+/// every ARMv7 processor runs, the whole stays below 1 MB. ARMv5 has no such code worth having:
+/// there what unwinds a stack goes, which a program that aborts does not need.
 fn more_flags(target: &str) -> Vec<String> {
-    match target {
-        "armv7-unknown-linux-gnueabihf" => {
-            let flags = format!("target.{target}.rustflags=['-Ctarget-feature=+thumb-mode']");
-            vec!["--config".to_owned(), flags]
-        }
-        _ => Vec::new(),
-    }
+    let flag = match target {
+        "armv7-unknown-linux-gnueabihf" => "-Ctarget-feature=+thumb-mode",
+        "armv5te-unknown-linux-gnueabi" => "-Cforce-unwind-tables=no",
+        _ => return Vec::new(),
+    };
+    vec![
+        "--config".to_owned(),
+        format!("target.{target}.rustflags=['{flag}']"),
+    ]
 }
 
 /// Whether the compiler can build programs for `target`.
