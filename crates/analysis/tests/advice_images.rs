@@ -38,6 +38,35 @@ fn of_image(what: ImageKind) -> Vec<Finding> {
     advised(&BOOT.replace("CMDLINE", ""), &system).findings
 }
 
+/// A kernel unpacks itself before its first line: a log that begins there does not bound it.
+#[test]
+fn unpacking_a_kernel_is_not_in_its_log() {
+    let system = SystemFacts {
+        images: vec![ImageFact {
+            place: place(),
+            what: ImageKind::Kernel {
+                compression: "xz".to_owned(),
+                packed: 2_000_000,
+                unpacked: 6_300_000,
+                signed: false,
+            },
+        }],
+        ..SystemFacts::default()
+    };
+    let rest = "say 0ms 6 Calibrating delay loop... 124.82 BogoMIPS (lpj=624128)\n\
+                mark 300ms userspace-start userspace\n";
+    let expected = |loader: &str| {
+        let found = advised(&format!("{loader}{rest}"), &system).findings;
+        let one = found.iter().find(|f| f.id == "kernel-compression");
+        one.map(|f| f.expected.0 / 1_000_000)
+    };
+    let alone = expected("mark 0ms kernel-start kernel\n").unwrap();
+    assert!(alone > 1_000, "{alone}");
+    // Where the log shows how long the loader took until then, no more is saved.
+    let with_loader = "mark -800ms loader-start loader\nmark 0ms kernel-start kernel\n";
+    assert!(expected(with_loader).unwrap() <= 800);
+}
+
 #[test]
 fn images_tell_what_they_cost() {
     let kernel = |compression: &str, signed| ImageKind::Kernel {

@@ -41,6 +41,9 @@ pub(super) struct Found {
     /// The elapsed time of the span that the saving was taken from: no finding saves more
     /// than that. `None`: the part of the boot that its group is about.
     pub within: Option<Nanos>,
+    /// Whether it is about the time before the kernel's first line, which a log that begins with
+    /// the kernel does not have.
+    pub is_before_kernel: bool,
 }
 
 impl Found {
@@ -57,6 +60,7 @@ impl Found {
             treatment: None,
             names: Vec::new(),
             within: None,
+            is_before_kernel: false,
         }
     }
 
@@ -114,6 +118,12 @@ impl Found {
     /// What the finding is about, beside what its scope and its treatment name.
     pub fn names(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.names.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// It is about the time before the kernel's first line.
+    pub const fn before_kernel(mut self) -> Self {
+        self.is_before_kernel = true;
         self
     }
 

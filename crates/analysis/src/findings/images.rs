@@ -139,6 +139,7 @@ pub(super) fn kernel_packing(view: &View<'_>) -> Vec<Found> {
         found.push(
             one.evidence([evidence])
                 .parts(costs - would, 40, 90, 120)
+                .before_kernel()
                 .at_speed(machine.speed)
                 .maybe_treatment((!signed).then_some(treatment)),
         );

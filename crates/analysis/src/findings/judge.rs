@@ -3,6 +3,7 @@
 
 use super::finding::Finding;
 use super::found::{Found, Scope};
+use super::group::Group;
 use super::rule::Rule;
 use super::view::{View, function};
 use super::work::computed;
@@ -129,7 +130,10 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
     }
     // No rule saves more than the time that it looked at, nor than the boot took, where its
     // end is known.
-    let elapsed = view.elapsed_of(rule.group);
+    let elapsed = match found.is_before_kernel {
+        true => view.elapsed_of(Group::Loader),
+        false => view.elapsed_of(rule.group),
+    };
     let most = match (found.within, &view.phases.first_light) {
         (Some(within), Some(_)) => within.min(elapsed),
         (Some(within), None) => within,
