@@ -164,6 +164,7 @@ pub(super) fn open_window(
         };
         open_file(file, entry, settings, reader, played);
         let Some(opened) = reader.file(file) else {
+            played.stale += 1;
             continue;
         };
         let ranges: Vec<(u64, u64)> = needs.iter().map(|n| (n.offset, n.bytes)).collect();
@@ -205,14 +206,11 @@ fn open_file(
     if reader.file(file).is_some() {
         return;
     }
-    match open_entry(&settings.root, entry) {
-        (Some(opened), State::Same | State::Moved) => {
-            // Exactly what is asked for, and nothing around it.
-            fadvise(&opened, 0, None, Advice::Random).ok();
-            played.files += 1;
-            reader.keep(file, opened);
-        }
-        _ => played.stale += 1,
+    if let (Some(opened), State::Same | State::Moved) = open_entry(&settings.root, entry) {
+        // Exactly what is asked for, and nothing around it.
+        fadvise(&opened, 0, None, Advice::Random).ok();
+        played.files += 1;
+        reader.keep(file, opened);
     }
 }
 
