@@ -33,23 +33,17 @@ fn shared(a: &[(Nanos, Nanos)], b: &[(Nanos, Nanos)]) -> Nanos {
     all
 }
 
-/// How long all tasks but `pid` were on the processor between two instants.
-pub(super) fn others_ran(view: &View<'_>, pid: u32, from: Nanos, to: Nanos) -> Option<Nanos> {
-    let others = running(view)?.filter(|s| s.pid != pid);
-    let others = merged(others.map(|s| (s.start, s.end)));
-    Some(shared(&[(from, to)], &others))
-}
-
-/// How long these tasks were on the processor between two instants.
+/// How long the tasks that `wanted` picks by their number were on the processor between two
+/// instants.
 pub(super) fn ran_between(
     view: &View<'_>,
-    pids: &BTreeSet<u32>,
+    wanted: impl Fn(u32) -> bool,
     from: Nanos,
     to: Nanos,
 ) -> Option<Nanos> {
-    let own = running(view)?.filter(|s| pids.contains(&s.pid));
-    let own = merged(own.map(|s| (s.start, s.end)));
-    Some(shared(&[(from, to)], &own))
+    let ran = running(view)?.filter(|s| wanted(s.pid));
+    let ran = merged(ran.map(|s| (s.start, s.end)));
+    Some(shared(&[(from, to)], &ran))
 }
 
 /// How long the tasks of these names were on the processor before first light, and for how

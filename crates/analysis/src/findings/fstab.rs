@@ -1,6 +1,16 @@
-//! Which line of /etc/fstab asks for a device that systemd waits for.
+//! Lines of the root's /etc/fstab, and which of them asks for a device that systemd waits for.
 
 use super::view::View;
+use crate::system::RootTree;
+
+/// The lines that are no comments: the file, the line's first byte in it, the line, its fields.
+pub(super) fn lines(
+    tree: &RootTree,
+) -> impl Iterator<Item = (&str, usize, &str, Vec<&str>)> + use<'_> {
+    let all = tree.lines(|path| path == "etc/fstab");
+    let said = all.filter(|(_, _, line)| !line.trim_start().starts_with('#'));
+    said.map(|(path, at, line)| (path, at, line, line.split_whitespace().collect()))
+}
 
 /// What stands for a folder of /dev/disk in /etc/fstab (`fstab(5)`).
 const TAGS: [(&str, &str); 4] = [
@@ -15,13 +25,11 @@ const TAGS: [(&str, &str); 4] = [
 pub(super) fn folder_of<'a>(view: &View<'a>, unit: &str) -> Option<&'a str> {
     let wanted = path_of(unit)?;
     let tree = view.system.root.as_ref()?;
-    tree.lines(|path| path == "etc/fstab")
-        .find_map(|(_, _, line)| {
-            let mut fields = line.split_whitespace();
-            let (device, folder) = (fields.next()?, fields.next()?);
-            let is_it = folder.starts_with('/') && folder != "/" && named(device) == wanted;
-            is_it.then_some(folder)
-        })
+    lines(tree).find_map(|(_, _, _, fields)| {
+        let (device, folder) = (fields.first()?, *fields.get(1)?);
+        let is_it = folder.starts_with('/') && folder != "/" && named(device) == wanted;
+        is_it.then_some(folder)
+    })
 }
 
 /// The path of a device, as a field of /etc/fstab names it.

@@ -2,6 +2,7 @@
 
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
+use super::fstab;
 use super::initramfs::{packed_kib, unpacked};
 use super::libraries::saved;
 use super::packing::Packing;
@@ -144,16 +145,12 @@ pub(super) fn mount_options(view: &View<'_>) -> Vec<Found> {
         return options_of_mounts(view);
     };
     let mut all = Vec::new();
-    for (path, offset, line) in tree.lines(|p| p == "etc/fstab") {
-        let fields: Vec<&str> = line.split_whitespace().collect();
+    for (path, offset, line, fields) in fstab::lines(tree) {
         let (Some(folder), Some(kind), Some(options)) =
             (fields.get(1), fields.get(2), fields.get(3))
         else {
             continue;
         };
-        if line.trim_start().starts_with('#') {
-            continue;
-        }
         all.extend(dear_options(kind, options).map(|(option, what)| {
             let line = evidence(tree, path, offset, line);
             dear_mount(view, folder, option, what, line)
@@ -173,12 +170,11 @@ pub(super) fn fstab_checks(view: &View<'_>) -> Option<Found> {
     let tree = view.system.root.as_ref()?;
     let mut seen = Vec::new();
     let mut first = None;
-    for (path, offset, line) in tree.lines(|p| p == "etc/fstab") {
-        let fields: Vec<&str> = line.split_whitespace().collect();
+    for (path, offset, line, fields) in fstab::lines(tree) {
         let pass = fields.get(5).and_then(|p| p.parse::<u32>().ok());
         let kind = fields.get(2).copied().unwrap_or_default();
         let journal = matches!(kind, "ext3" | "ext4");
-        if line.trim_start().starts_with('#') || pass.unwrap_or(0) == 0 || !journal {
+        if pass.unwrap_or(0) == 0 || !journal {
             continue;
         }
         if fields.get(1) == Some(&"/") && is_root_unchecked(view) {

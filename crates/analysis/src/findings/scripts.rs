@@ -1,6 +1,6 @@
 //! Init scripts of the root, read line by line.
 
-use super::contention::others_ran;
+use super::contention::ran_between;
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::modules::is_alone;
@@ -429,7 +429,7 @@ pub(super) fn script_settle(view: &View<'_>) -> Option<Found> {
 /// recorded who had the processor.
 fn goes_on(view: &View<'_>, time: Nanos, p: &Process) -> Option<Nanos> {
     let until = p.end?.min(view.phases.end());
-    let others = others_ran(view, p.pid, until - time, until)?;
+    let others = ran_between(view, |pid| pid != p.pid, until - time, until)?;
     Some(others.min(view.phases.end() - until))
 }
 

@@ -38,7 +38,8 @@ fn for_unit(view: &View<'_>, unit: &str) -> Nanos {
     let ran = daemon.zip(times).and_then(|(daemon, (from, to))| {
         let all = view.record.processes().iter();
         let daemons = all.filter(|p| view.record.name(p.name) == daemon);
-        ran_between(view, &daemons.map(|p| p.pid).collect(), from, to)
+        let pids: Vec<u32> = daemons.map(|p| p.pid).collect();
+        ran_between(view, |pid| pids.contains(&pid), from, to)
     });
     ran.unwrap_or_default()
 }

@@ -72,6 +72,33 @@ fn file_of(image: &Path, name: &str, size: u64, ranges: Vec<Range>) -> Entry {
     }
 }
 
+/// How large the image of [`of_many_files`] is.
+const BYTES: u64 = 32 << 20;
+
+/// An image of 600 small files; `None` where nothing can make one.
+fn of_many_files(folder: &Path) -> Option<PathBuf> {
+    let root = folder.join("tree");
+    fs::create_dir(&root).unwrap();
+    for number in 0..600 {
+        fs::write(root.join(format!("f{number:03}")), format!("{number}")).unwrap();
+    }
+    image_of(&root, BYTES, &["-b", "4096"])
+}
+
+/// What is needed of the device that holds that image.
+fn device_of(ranges: Vec<Range>) -> Entry {
+    Entry {
+        path: b"/".to_vec(),
+        identity: Identity::Device {
+            size: BYTES,
+            kind: 0xef53,
+            number: 1,
+        },
+        program: 0,
+        ranges,
+    }
+}
+
 fn list_of(entries: Vec<Entry>) -> AccessList {
     AccessList {
         recordings: 1,
@@ -93,12 +120,7 @@ fn laid_out(image: &Path, list: &AccessList, unit: Unit) -> (PathBuf, Ordered) {
 #[test]
 fn the_new_list_names_the_new_inodes_and_where_they_lie() {
     let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().join("tree");
-    fs::create_dir(&root).unwrap();
-    for number in 0..600 {
-        fs::write(root.join(format!("f{number:03}")), format!("{number}")).unwrap();
-    }
-    let Some(image) = image_of(&root, 32 << 20, &["-b", "4096"]) else {
+    let Some(image) = of_many_files(dir.path()) else {
         return;
     };
     // A file is needed first; then a page of the inode table, of which no file is
@@ -106,20 +128,11 @@ fn the_new_list_names_the_new_inodes_and_where_they_lie() {
     let one = inode_of(&image, b"f500");
     let other = inode_of(&image, b"f300");
     let page = |number| place_of(&image, number) / 4096;
-    let device = Entry {
-        path: b"/".to_vec(),
-        identity: Identity::Device {
-            size: 32 << 20,
-            kind: 0xef53,
-            number: 1,
-        },
-        program: 0,
-        ranges: vec![
-            range(0, 1, 5),
-            range(page(other), 1, 200),
-            range(page(one), 1, 100),
-        ],
-    };
+    let device = device_of(vec![
+        range(0, 1, 5),
+        range(page(other), 1, 200),
+        range(page(one), 1, 100),
+    ]);
     let file = file_of(&image, "f500", 3, vec![range(0, 1, 150)]);
     let list = list_of(vec![file, device]);
     let (new, done) = laid_out(&image, &list, Unit::Pages);
@@ -154,12 +167,7 @@ fn the_new_list_names_the_new_inodes_and_where_they_lie() {
 #[test]
 fn what_a_search_for_signatures_reads_stays_in_the_list_and_the_journal_does_not() {
     let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().join("tree");
-    fs::create_dir(&root).unwrap();
-    for number in 0..600 {
-        fs::write(root.join(format!("f{number:03}")), format!("{number}")).unwrap();
-    }
-    let Some(image) = image_of(&root, 32 << 20, &["-b", "4096"]) else {
+    let Some(image) = of_many_files(dir.path()) else {
         return;
     };
     let page = |path: &[u8]| place_of(&image, inode_of(&image, path)) / 4096;
@@ -170,25 +178,16 @@ fn what_a_search_for_signatures_reads_stays_in_the_list_and_the_journal_does_not
     let map = ext::map(&Part::whole(&file).unwrap()).unwrap();
     let journal = map.extents().find(|e| e.kind == disk::Kind::Journal);
     let journal = journal.unwrap().start / 4096;
-    let last = (32 << 20) / 4096 - 1;
-    let device = |looks: bool| Entry {
-        path: b"/".to_vec(),
-        identity: Identity::Device {
-            size: 32 << 20,
-            kind: 0xef53,
-            number: 1,
-        },
-        program: 0,
-        ranges: [
+    let last = BYTES / 4096 - 1;
+    let device = |looks: bool| {
+        let ranges = [
             Some(range(early, 1, 100)),
             Some(range(late, 1, 50_000)),
             Some(range(journal, 3, 20)),
             // Nothing lies there, and so no filesystem reads it.
             looks.then(|| range(last, 1, 9_000)),
-        ]
-        .into_iter()
-        .flatten()
-        .collect(),
+        ];
+        device_of(ranges.into_iter().flatten().collect())
     };
     let needs = |looks: bool| {
         let list = list_of(vec![device(looks)]);

@@ -23,8 +23,7 @@ type Files = BTreeMap<PathBuf, Vec<u8>>;
 /// An attribute's name.
 const NOTE: &str = "user.note";
 
-/// Files around the sizes from which on an inode has no room, one with attributes, and
-/// two with so many that little or nothing else fits.
+/// Files around the sizes from which on an inode has no room.
 fn small_files(root: &Path) {
     for size in [1, 59, 60, 61, 63, 64, 65, 120, 126, 127, 128, 129, 130, 200] {
         fs::write(root.join(format!("size{size}")), noise(size, size as usize)).unwrap();
