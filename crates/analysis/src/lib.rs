@@ -86,8 +86,8 @@ pub use boot::{Boot, boot};
 pub use boot_kind::{BootKind, boot_kind};
 pub use boots::{
     Allowance, BootTimes, Boots, BootsChange, BootsError, BootsTime, Budget, BudgetVerdict,
-    Budgeted, Distribution, Gate, GateCompared, GateError, GateQuestion, GateVerdict, GateWork,
-    Judged, TimeKind, WORK_OF_UNITS, WORK_TRACED, boots, gate,
+    Budgeted, Distribution, Gate, GateCompared, GateError, GateParts, GateQuestion, GateVerdict,
+    Judged, Part, TimeKind, WORK_OF_UNITS, WORK_TRACED, boots, gate,
 };
 pub use bootstrap::{Interval, interval};
 pub use chain::{ChainLink, critical_chain};
@@ -142,7 +142,8 @@ pub use place::Place;
 pub use plan::{Step, plan};
 pub use readings::{Readings, readings};
 pub use resolution::{
-    Alike, DRAWS, Found, Resolution, RunError, RunResolution, resolution, run_resolution,
+    Alike, COUNTS, DRAWS, Found, Resolution, RunBoot, RunChange, RunError, RunResolution, Shares,
+    run_resolution,
 };
 pub use sequential::{Answer, Looks, TimeDrift, drift, scatter};
 pub use starts::{Start, StartCase, start_case, start_difference};

@@ -1,14 +1,31 @@
 //! What ensembles of some boots can tell apart, from boots that are all alike.
 
+use crate::boots::{BootTimes, Part, TimeKind};
 use crate::effect::{Effect, Verdict, effect, margin, median, range};
 use crate::statistics::Chance;
 use record::Nanos;
+use std::collections::BTreeMap;
 
 /// How many pairs of ensembles are drawn for each size.
 pub const DRAWS: u32 = 20_000;
 
 /// The most boots of an ensemble that is drawn.
 const MOST_BOOTS: usize = 6;
+
+/// What a change of an item's work or wait has to come to, in percent of the median of all boots,
+/// before it counts: longer names alone move the work of some items by microseconds.
+pub const COUNTS: f64 = 0.1;
+
+/// One boot of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunBoot<'a> {
+    /// Its variant.
+    pub variant: &'a str,
+    /// When first light came; `None` if it never did.
+    pub first_light: Option<Nanos>,
+    /// Its times; empty if its capture is gone.
+    pub times: BootTimes,
+}
 
 /// What two ensembles of so many boots each tell apart.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,9 +35,22 @@ pub struct Resolution {
     /// How many spreads apart they have to be.
     pub margin: f64,
     /// The part of the pairs that are alike and are told apart.
-    pub false_alarms: f64,
-    /// For each delay.
+    pub false_alarms: Shares,
+    /// For each delay, by first light alone.
     pub found: Vec<Found>,
+}
+
+/// The share of pairs that are told apart, by what they are judged by.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// By first light.
+    pub time: f64,
+    /// By the work of processes or units; `None` if the captures have none.
+    pub work: Option<f64>,
+    /// By the waits of processes; `None` if the captures have none.
+    pub waits: Option<f64>,
+    /// By any of them.
+    pub any: f64,
 }
 
 /// How often a delay is found.
@@ -32,55 +62,187 @@ pub struct Found {
     pub part: f64,
 }
 
-/// Draws pairs of ensembles from `alike`, boots that differ only in neutral
-/// perturbations, and judges each pair as a variant is judged. No boot occurs twice in a
-/// pair. For each of `delays`, in percent, it judges the pairs again with one side
-/// delayed. Every call makes the same draws. Returns one row per ensemble size.
-#[must_use]
-pub fn resolution(alike: &[Nanos], delays: &[f64]) -> Vec<Resolution> {
-    let Some(middle) = median(alike) else {
-        return Vec::new();
-    };
-    let sizes = 2..=MOST_BOOTS.min(alike.len() / 2);
-    let row = |boots| {
-        let mut chance = Chance(1);
-        let mut pool = alike.to_vec();
-        let mut alarms = 0_u32;
-        let mut found = vec![0_u32; delays.len()];
-        for _ in 0..DRAWS {
-            // Fisher and Yates' shuffle, as far as the boots are used.
-            for i in 0..2 * boots {
-                pool.swap(i, i + chance.below(alike.len() - i));
+/// Boots that pairs of ensembles are drawn from.
+struct Sample {
+    first_light: Vec<Nanos>,
+    work: Items,
+    waits: Items,
+}
+
+/// A part of items' times: for each item, what each boot has of it.
+struct Items {
+    part: Part,
+    values: Vec<Vec<Nanos>>,
+}
+
+/// How often pairs were told apart.
+#[derive(Default)]
+struct Counts {
+    time: u32,
+    work: u32,
+    waits: u32,
+    any: u32,
+}
+
+impl Items {
+    /// Those of the first kind that all `boots` have, without items that only some have or whose
+    /// change could never count.
+    fn of(boots: &[&RunBoot<'_>], part: Part, counts: Nanos) -> Self {
+        let of_kind = |kind: &TimeKind| {
+            let mut all: BTreeMap<String, Vec<Nanos>> = BTreeMap::new();
+            for boot in boots {
+                for (_, name, ns) in boot.times.times().filter(|t| t.0 == *kind) {
+                    all.entry(name).or_default().push(ns);
+                }
             }
-            let (Some(base), Some(variant)) = (pool.get(..boots), pool.get(boots..2 * boots))
-            else {
+            all.retain(|_, values| values.len() == boots.len());
+            (!all.is_empty()).then_some(all)
+        };
+        let all = part.kinds().iter().find_map(of_kind).unwrap_or_default();
+        let little = Nanos(counts.get() / 20);
+        let may_count =
+            |v: &Vec<Nanos>| range(v).is_some_and(|(least, most)| most - least > little);
+        Self {
+            part,
+            values: all.into_values().filter(may_count).collect(),
+        }
+    }
+
+    /// By how much the boots at `new` differ from those at `base`; zero if they are alike.
+    fn delta(&self, base: &[usize], new: &[usize]) -> Nanos {
+        let changed = self.values.iter().filter_map(|values| {
+            let at = |places: &[usize]| -> Vec<Nanos> {
+                places
+                    .iter()
+                    .filter_map(|p| values.get(*p).copied())
+                    .collect()
+            };
+            self.part.changed(&at(base), &at(new))
+        });
+        self.part.total(changed)
+    }
+}
+
+impl Sample {
+    fn of(boots: &[&RunBoot<'_>], counts: Nanos) -> Self {
+        Self {
+            first_light: boots.iter().filter_map(|b| b.first_light).collect(),
+            work: Items::of(boots, Part::Work, counts),
+            waits: Items::of(boots, Part::Wait, counts),
+        }
+    }
+
+    /// Draws `boots` of each of `pools`, two sets of places in the sample, without a place
+    /// twice, and asks of each pair by what it `is` told apart. Every call makes the same draws.
+    fn drawn(
+        &self,
+        pools: [&[usize]; 2],
+        boots: usize,
+        counts: Nanos,
+        is: impl Fn(Nanos) -> bool,
+    ) -> Shares {
+        let mut chance = Chance(1);
+        let [mut from, mut other] = pools.map(<[usize]>::to_vec);
+        let same = pools[0] == pools[1];
+        let mut found = Counts::default();
+        for _ in 0..DRAWS {
+            shuffle(&mut from, boots * if same { 2 } else { 1 }, &mut chance);
+            if !same {
+                shuffle(&mut other, boots, &mut chance);
+            }
+            let new = if same {
+                from.get(boots..2 * boots)
+            } else {
+                other.get(..boots)
+            };
+            let (Some(base), Some(new)) = (from.get(..boots), new) else {
                 continue;
             };
-            let judged = |delay: Nanos| {
-                let moved: Vec<Nanos> = variant.iter().map(|v| *v + delay).collect();
-                effect(base, &moved).map(|e| e.verdict)
+            let at = |places: &[usize]| -> Vec<Nanos> {
+                let light = |p: &usize| self.first_light.get(*p).copied();
+                places.iter().filter_map(light).collect()
             };
-            alarms += u32::from(judged(Nanos::ZERO) != Some(Verdict::NoDifference));
-            for (percent, count) in delays.iter().zip(&mut found) {
-                let delay = Nanos((middle.get() as f64 * percent / 100.0) as i64);
-                *count += u32::from(judged(delay) == Some(Verdict::Slower));
-            }
+            let time = effect(&at(base), &at(new))
+                .is_some_and(|e| e.verdict != Verdict::NoDifference && is(e.delta));
+            let by = |items: &Items| {
+                let delta = items.delta(base, new);
+                delta.abs() > counts && is(delta)
+            };
+            let (work, waits) = (by(&self.work), by(&self.waits));
+            found.time += u32::from(time);
+            found.work += u32::from(work);
+            found.waits += u32::from(waits);
+            found.any += u32::from(time || work || waits);
         }
-        let part = |count: u32| f64::from(count) / f64::from(DRAWS);
-        let found = delays.iter().zip(found);
+        let if_any = |items: &Items, count| (!items.values.is_empty()).then(|| share(count));
+        Shares {
+            time: share(found.time),
+            work: if_any(&self.work, found.work),
+            waits: if_any(&self.waits, found.waits),
+            any: share(found.any),
+        }
+    }
+}
+
+fn share(count: u32) -> f64 {
+    f64::from(count) / f64::from(DRAWS)
+}
+
+/// Fisher and Yates' shuffle of the first `used` places.
+fn shuffle(places: &mut [usize], used: usize, chance: &mut Chance) {
+    let all = places.len();
+    for i in 0..used.min(all) {
+        places.swap(i, i + chance.below(all - i));
+    }
+}
+
+/// Draws pairs of ensembles from `alike`, boots that differ only in neutral perturbations, and
+/// judges each pair as a variant is judged, by first light, and as a gate judges the work and the
+/// waits of items. For each of `delays`, in percent, it judges first light again with one
+/// side delayed. Returns one row per ensemble size.
+fn resolution(sample: &Sample, alike: &[usize], delays: &[f64], middle: Nanos) -> Vec<Resolution> {
+    let sizes = 2..=MOST_BOOTS.min(alike.len() / 2);
+    let row = |boots| {
+        let delayed = |percent: &f64| {
+            let delay = Nanos((middle.get() as f64 * percent / 100.0) as i64);
+            Found {
+                percent: *percent,
+                part: delayed(sample, alike, boots, delay),
+            }
+        };
         Resolution {
             boots,
             margin: margin(boots),
-            false_alarms: part(alarms),
-            found: found
-                .map(|(percent, count)| Found {
-                    percent: *percent,
-                    part: part(count),
-                })
-                .collect(),
+            false_alarms: sample.drawn([alike, alike], boots, counts(middle), |_| true),
+            found: delays.iter().map(delayed).collect(),
         }
     };
     sizes.map(row).collect()
+}
+
+/// How often `boots` of `alike` are called slower than others of them once all are delayed.
+fn delayed(sample: &Sample, alike: &[usize], boots: usize, delay: Nanos) -> f64 {
+    let mut chance = Chance(1);
+    let mut places = alike.to_vec();
+    let mut found = 0;
+    for _ in 0..DRAWS {
+        shuffle(&mut places, 2 * boots, &mut chance);
+        let (Some(base), Some(new)) = (places.get(..boots), places.get(boots..2 * boots)) else {
+            continue;
+        };
+        let at = |places: &[usize], delay: Nanos| -> Vec<Nanos> {
+            let light = |p: &usize| sample.first_light.get(*p).map(|ns| *ns + delay);
+            places.iter().filter_map(light).collect()
+        };
+        let verdict = effect(&at(base, Nanos::ZERO), &at(new, delay)).map(|e| e.verdict);
+        found += u32::from(verdict == Some(Verdict::Slower));
+    }
+    share(found)
+}
+
+/// What a change of items has to come to where all boots take `middle`.
+fn counts(middle: Nanos) -> Nanos {
+    Nanos((middle.get() as f64 * COUNTS / 100.0) as i64)
 }
 
 /// Pairs of variants that are alike, as they were booted.
@@ -125,7 +287,18 @@ pub struct RunResolution {
     /// Pairs of variants, as they were booted.
     pub alike: Alike,
     /// Variants that change something, beside the baseline.
-    pub changed: Vec<(String, Effect)>,
+    pub changed: Vec<RunChange>,
+}
+
+/// A variant that changes something.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunChange {
+    /// Its name.
+    pub variant: String,
+    /// How its first light compares with the baseline's, all boots of both.
+    pub effect: Effect,
+    /// How often so many of its boots are called slower than as many that are alike.
+    pub found: Vec<(usize, Shares)>,
 }
 
 /// Why a run says nothing of that kind.
@@ -137,64 +310,88 @@ pub enum RunError {
     TooFew(usize),
 }
 
-/// What the boots of a run say: variant and first light of each, in their order. All
-/// variants are alike, but those that are named as `changed`.
+/// What the boots of a run say, in their order. All variants are alike, but those that are
+/// named as `changed`.
 ///
 /// # Errors
 /// A variant is not there, or fewer than four boots are alike.
 pub fn run_resolution(
-    boots: &[(&str, Option<Nanos>)],
+    boots: &[RunBoot<'_>],
     baseline: &str,
     changed: &[String],
     delays: &[f64],
 ) -> Result<RunResolution, RunError> {
-    // The variants in the order of their boots; a boot without first light is none.
-    let mut variants: Vec<(&str, Vec<Nanos>)> = Vec::new();
-    for (variant, first_light) in boots {
-        let at = match variants.iter().position(|v| v.0 == *variant) {
-            Some(at) => at,
-            None => {
-                variants.push((variant, Vec::new()));
-                variants.len() - 1
-            }
-        };
-        if let Some((_, times)) = variants.get_mut(at) {
-            times.extend(*first_light);
-        }
-    }
-    let is_there = |name: &&String| !variants.iter().any(|v| v.0 == **name);
+    let is_there = |name: &&String| !boots.iter().any(|b| b.variant == **name);
     if let Some(unknown) = changed.iter().find(is_there) {
         return Err(RunError::NoVariant(unknown.clone()));
     }
+    // A boot without first light is none.
+    let boots: Vec<&RunBoot<'_>> = boots.iter().filter(|b| b.first_light.is_some()).collect();
+    let mut variants: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (place, boot) in boots.iter().enumerate() {
+        match variants.iter_mut().find(|v| v.0 == boot.variant) {
+            Some((_, places)) => places.push(place),
+            None => variants.push((boot.variant, vec![place])),
+        }
+    }
+    let lights = |places: &[usize]| -> Vec<Nanos> {
+        let light = |p: &usize| boots.get(*p)?.first_light;
+        places.iter().filter_map(light).collect()
+    };
     let is_changed = |name: &str| changed.iter().any(|c| c == name);
-    let alike = variants.iter().filter(|v| !is_changed(v.0));
-    let alike: Vec<Vec<Nanos>> = alike.map(|v| v.1.clone()).collect();
-    let pool: Vec<Nanos> = alike.iter().flatten().copied().collect();
-    let (Some(middle), Some(range), true) = (median(&pool), range(&pool), pool.len() > 3) else {
+    let (moved, alike): (Vec<_>, Vec<_>) = variants.iter().partition(|v| is_changed(v.0));
+    let pool: Vec<usize> = alike.iter().flat_map(|v| v.1.iter().copied()).collect();
+    let all = lights(&pool);
+    let (Some(middle), Some(range), true) = (median(&all), range(&all), pool.len() > 3) else {
         return Err(RunError::TooFew(pool.len()));
     };
+    let counts = counts(middle);
+    let sample = Sample::of(&boots, counts);
     let base = variants.iter().find(|v| v.0 == baseline);
-    let base = base.map_or(&[][..], |v| &v.1);
-    let changed = variants.iter().filter(|v| is_changed(v.0));
-    let changed =
-        changed.filter_map(|(name, times)| Some(((*name).to_owned(), effect(base, times)?)));
+    let base = base.map_or_else(Vec::new, |v| lights(&v.1));
+    let changed = moved.iter().filter_map(|(name, places)| {
+        let most = MOST_BOOTS.min(places.len());
+        let found = (2..=most).map(|boots| {
+            let pools = [pool.as_slice(), places.as_slice()];
+            let is_slower = |delta: Nanos| delta > Nanos::ZERO;
+            (boots, sample.drawn(pools, boots, counts, is_slower))
+        });
+        Some(RunChange {
+            variant: (*name).to_owned(),
+            effect: effect(&base, &lights(places))?,
+            found: found.collect(),
+        })
+    });
+    let times: Vec<Vec<Nanos>> = alike.iter().map(|v| lights(&v.1)).collect();
     Ok(RunResolution {
         boots: pool.len(),
         variants: alike.len(),
         range,
         median: middle,
-        ensembles: resolution(&pool, delays),
-        alike: Alike::of(&alike),
+        alike: Alike::of(&times),
         changed: changed.collect(),
+        ensembles: resolution(&sample, &pool, delays, middle),
     })
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use super::{Alike, resolution};
+    use super::{Alike, Resolution, RunBoot, run_resolution};
+    use crate::boots::BootTimes;
     use crate::statistics::Chance;
     use record::Nanos;
+
+    /// What boots without captures say.
+    fn resolution(alike: &[Nanos], delays: &[f64]) -> Vec<Resolution> {
+        let boot = |light: &Nanos| RunBoot {
+            variant: "alike",
+            first_light: Some(*light),
+            times: BootTimes::default(),
+        };
+        let boots: Vec<RunBoot<'_>> = alike.iter().map(boot).collect();
+        run_resolution(&boots, "alike", &[], delays).map_or_else(|_| Vec::new(), |r| r.ensembles)
+    }
 
     /// Many boots around ten seconds, of a form that is drawn by `draw` from numbers
     /// in [0, 1).
@@ -226,7 +423,7 @@ mod tests {
             assert_eq!(rows.len(), 5);
             for row in rows.iter().filter(|r| r.boots >= fewest) {
                 // 20,000 draws of one in a hundred: 0.07 % is one standard deviation.
-                assert!(row.false_alarms < 0.0125, "{name}: {row:?}");
+                assert!(row.false_alarms.time < 0.0125, "{name}: {row:?}");
             }
         }
     }

@@ -6,8 +6,8 @@ mod common;
 use common::record;
 use firstlight_analysis::{
     Accepted, Allowance, BlameKind, BootTimes, Chance, Gate, GateQuestion, GateVerdict,
-    HistoryEntry, HistoryQuestion, HistoryVerdict, Options, TimeKind, WORK_OF_UNITS, WORK_TRACED,
-    boots, gate, history,
+    HistoryEntry, HistoryQuestion, HistoryVerdict, Options, RunBoot, TimeKind, WORK_OF_UNITS,
+    WORK_TRACED, boots, gate, history, run_resolution,
 };
 use record::Nanos;
 
@@ -67,6 +67,117 @@ fn a_trace_has_the_work_of_all() {
     assert!(of(&format!("{TRACED}note data_loss events_lost 3 gone\n")).is_empty());
     // Nor has one of two processors.
     assert!(of(&format!("{TRACED}slice 9 running 41ms 44ms\n")).is_empty());
+}
+
+#[test]
+fn a_trace_has_the_waits_of_what_ended_before_first_light() {
+    let boot = BootTimes::of(&record(TRACED), &Options::default());
+    let waits = boot.times().filter(|t| t.0.is_wait());
+    let waits: Vec<_> = waits
+        .map(|(kind, name, ns)| (kind.as_str(), name, ns))
+        .collect();
+    // 15 of the first, which ran for 5 of 20, and 30 of the second, which ran for 10 of 40.
+    let wanted = (
+        "process_wait",
+        "wait of sh".to_owned(),
+        Nanos::from_millis(45),
+    );
+    assert_eq!(waits, [wanted]);
+    // What goes on at first light has no wait.
+    let early = TRACED.replace("mark 100ms", "mark 55ms");
+    let boot = BootTimes::of(&record(&early), &Options::default());
+    assert!(!boot.times().any(|t| t.0.is_wait()));
+}
+
+/// A boot that ends at `light` ms: a program sleeps for `sleep` microseconds, and so does the shell
+/// that starts it; another one waits for `wanders` ms.
+fn sleeping(light: i64, sleep: i64, wanders: i64) -> BootTimes {
+    let text = format!(
+        "source trace.dat trace-cmd\nclock virtual virtual\nmark 0s kernel-start kernel\n\
+         mark {light}ms first-light -\nprocess 7 sh 100ms {}us parent=1\n\
+         process 8 sleep 100ms {}us parent=7\nprocess 9 udevadm 100ms {}ms parent=1\n\
+         slice 1 running 0ms 50ms\n",
+        100_010 + sleep,
+        100_000 + sleep,
+        100 + wanders
+    );
+    BootTimes::of(&record(&text), &Options::default())
+}
+
+/// First light and one wait scatter by 100 ms.
+fn sleepers(sleep: i64) -> [BootTimes; 4] {
+    let lights = [1_000, 1_030, 1_100, 1_010];
+    std::array::from_fn(|i| {
+        let light = lights[i];
+        sleeping(light, sleep + 30 * i as i64, light - 900)
+    })
+}
+
+#[test]
+fn a_gate_is_closed_by_a_wait_that_time_hides() {
+    for (more, verdict) in [
+        (0, GateVerdict::Passed),
+        (4_000, GateVerdict::Passed),
+        (9_000, GateVerdict::Slower),
+        (-9_000, GateVerdict::Passed),
+    ] {
+        let gate = asked(&sleepers(20_000), &sleepers(20_000 + more));
+        let waits = gate.waits.unwrap();
+        assert_eq!(gate.verdict, verdict, "{more}");
+        // The shell waits as long as the program: the time counts once.
+        assert_eq!(waits.delta, Nanos(more * 1_000));
+        assert_eq!(waits.items.len(), if more == 0 { 0 } else { 2 });
+        assert!(gate.slower.iter().all(|i| !i.kind.is_wait()));
+    }
+}
+
+#[test]
+fn a_run_tells_apart_by_work_and_waits_what_time_hides() {
+    let mut boots = Vec::new();
+    let mut add = |variant: &'static str, times: BootTimes, light: i64| {
+        boots.push(RunBoot {
+            variant,
+            first_light: Some(Nanos::from_millis(light)),
+            times,
+        });
+    };
+    for i in 0..24_i64 {
+        let light = 10_000 + i * 7 % 24 * 4;
+        add(
+            "alike",
+            sleeping(light, 20_000 + i * 5 % 24, i * 11 % 24 * 5),
+            light,
+        );
+    }
+    for i in 0..6_i64 {
+        let light = 10_010 + i * 16;
+        let times = sleeping(light, 40_000 + i, i * 20);
+        add("sleeps", times, light);
+    }
+    let changed = ["sleeps".to_owned()];
+    let found = run_resolution(&boots, "alike", &changed, &[]).unwrap();
+    for row in &found.ensembles {
+        // All have worked alike, so no item is left to judge.
+        assert_eq!(row.false_alarms.work, None);
+        let waits = row.false_alarms.waits.unwrap();
+        assert!(waits < 0.005, "{row:?}");
+        assert!(row.false_alarms.any >= row.false_alarms.time.max(waits));
+    }
+    let [sleeps] = found.changed.as_slice() else {
+        panic!("{:?}", found.changed);
+    };
+    assert_eq!(sleeps.found.len(), 5);
+    for (boots, shares) in &sleeps.found {
+        assert_eq!((shares.waits, shares.any), (Some(1.0), 1.0), "{boots}");
+        assert!(shares.time < 0.05, "{shares:?}");
+    }
+    // Boots without captures are judged by first light alone.
+    for boot in &mut boots {
+        boot.times = BootTimes::default();
+    }
+    let found = run_resolution(&boots, "alike", &changed, &[]).unwrap();
+    let first = &found.ensembles[0].false_alarms;
+    assert_eq!((first.work, first.waits), (None, None));
 }
 
 /// A boot that ends at `light` ms, with a unit that works for `work` microseconds.

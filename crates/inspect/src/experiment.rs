@@ -117,9 +117,15 @@ pub fn read(dir: &Path) -> Result<Experiment, Error> {
 pub fn capture(dir: &Path, experiment: &Experiment, variant: &str) -> Option<PathBuf> {
     let mut trials = experiment.trials.iter();
     let trial = trials.find(|t| t.variant == variant && t.failure.is_none())?;
+    capture_of(dir, trial)
+}
+
+/// The capture of a trial, if it is still there.
+#[must_use]
+pub fn capture_of(dir: &Path, trial: &Trial) -> Option<PathBuf> {
     let here = dir
         .join("trials")
-        .join(variant)
+        .join(&trial.variant)
         .join(trial.perturbation.to_string())
         .join("capture");
     [here, PathBuf::from(&trial.capture)]

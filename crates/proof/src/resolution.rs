@@ -1,12 +1,15 @@
 //! What a run whose variants are alike tells apart.
 
 use crate::error::{Error, Result};
-use analysis::{RunError, run_resolution};
-use record::{ClockKind, Nanos};
+use analysis::{BootTimes, RunBoot, RunError, run_resolution};
+use input::Reading;
+use inspect::experiment::capture_of;
+use record::ClockKind;
 use std::path::Path;
 use views::Resolution;
 
-/// What the run in the folder `run` tells apart: variants named in `changed` are known to
+/// What the run in the folder `run` tells apart, by first light and by what its captures say of the
+/// work and the waits of items: variants named in `changed` are known to
 /// differ, and `delays`, in percent, are laid upon boots that are alike.
 ///
 /// # Errors
@@ -19,9 +22,21 @@ pub fn resolution(run: &Path, changed: &[String], delays: &[f64]) -> Result<Reso
             "{name}: only boots in virtual time are judged by their spread; these ran in real time"
         )));
     }
-    let boots = experiment.trials.iter();
-    let boots: Vec<(&str, Option<Nanos>)> =
-        boots.map(|t| (t.variant.as_str(), t.first_light)).collect();
+    let times = |trial| -> Result<BootTimes> {
+        let Some(capture) = capture_of(run, trial) else {
+            return Ok(BootTimes::default());
+        };
+        let of = input::boots::of(&[capture], &Reading::default(), &|_| ())?;
+        Ok(of.into_iter().next().unwrap_or_default())
+    };
+    let boots = experiment.trials.iter().map(|trial| {
+        Ok(RunBoot {
+            variant: &trial.variant,
+            first_light: trial.first_light,
+            times: times(trial)?,
+        })
+    });
+    let boots = boots.collect::<Result<Vec<RunBoot<'_>>>>()?;
     let found = run_resolution(&boots, &experiment.baseline, changed, delays);
     let found = found.map_err(|e| {
         Error::Unfit(match e {

@@ -5,7 +5,7 @@ use crate::json::values::VERDICTS;
 use crate::terminal::layout::{DIM, Screen, clean, delta, right};
 use crate::terminal::style::Style;
 use crate::terminal::table::{Column, Table, cell};
-use analysis::{DRAWS, RunResolution};
+use analysis::{COUNTS, DRAWS, RunResolution, Shares};
 use record::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,6 +35,9 @@ pub struct Resolution {
     pub draws: u32,
     /// Results for each size of an ensemble.
     pub ensembles: Vec<ResolutionEnsemble>,
+    /// Smallest change of an item's work or wait that counts.
+    #[schemars(range(min = 0))]
+    pub counts_ns: i64,
     /// Number of pairs of identical variants with at least two boots each.
     pub pairs: usize,
     /// Number of these pairs that are called different.
@@ -52,17 +55,15 @@ impl Resolution {
     /// The document of what the run in the folder `run` says.
     #[must_use]
     pub fn of(run: &str, found: &RunResolution) -> Self {
-        let changed = found
-            .changed
-            .iter()
-            .map(|(variant, effect)| ResolutionChange {
-                variant: variant.clone(),
-                delta_ns: effect.delta.get(),
-                spread_ns: effect.spread.get(),
-                least_ns: effect.least.get(),
-                verdict: effect.verdict.as_str(),
-                unperturbed: effect.unperturbed,
-            });
+        let changed = found.changed.iter().map(|c| ResolutionChange {
+            variant: c.variant.clone(),
+            delta_ns: c.effect.delta.get(),
+            spread_ns: c.effect.spread.get(),
+            least_ns: c.effect.least.get(),
+            verdict: c.effect.verdict.as_str(),
+            unperturbed: c.effect.unperturbed,
+            detected: c.found.iter().map(ResolutionShares::of).collect(),
+        });
         Self {
             schema: Self::SCHEMA,
             run: run.to_owned(),
@@ -73,6 +74,7 @@ impl Resolution {
             max_ns: found.range.1.get(),
             draws: DRAWS,
             ensembles: found.ensembles.iter().map(ResolutionEnsemble::of).collect(),
+            counts_ns: (found.median.get() as f64 * COUNTS / 100.0) as i64,
             pairs: found.alike.pairs,
             told_apart: found.alike.told_apart,
             changed: changed.collect(),
@@ -89,7 +91,8 @@ impl ResolutionEnsemble {
         Self {
             boots: row.boots,
             margin: row.margin,
-            false_alarms_percent: row.false_alarms * 100.0,
+            false_alarms_percent: row.false_alarms.time * 100.0,
+            false_alarms: ResolutionShares::of(&(row.boots, row.false_alarms)),
             found: found.collect(),
         }
     }
@@ -104,11 +107,57 @@ pub struct ResolutionEnsemble {
     /// Required difference, in spreads.
     #[schemars(range(min = 1))]
     pub margin: f64,
-    /// Percentage of identical pairs that are called different.
+    /// Percentage of identical pairs that are called different by first light.
     #[schemars(range(min = 0, max = 100))]
     pub false_alarms_percent: f64,
+    /// Percentage of identical pairs that are called different, by what is judged.
+    pub false_alarms: ResolutionShares,
     /// Results for each delay.
     pub found: Vec<ResolutionFound>,
+}
+
+/// The percentage of pairs that are distinguished, by what is judged.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct ResolutionShares {
+    /// Number of boots on each side.
+    #[schemars(range(min = 2))]
+    pub boots: usize,
+    /// By first light.
+    #[schemars(range(min = 0, max = 100))]
+    pub time_percent: f64,
+    /// By the work of processes or units; null if the captures have none.
+    #[schemars(range(min = 0, max = 100))]
+    pub work_percent: Option<f64>,
+    /// By the waits of processes; null if the captures have none.
+    #[schemars(range(min = 0, max = 100))]
+    pub waits_percent: Option<f64>,
+    /// By any of them.
+    #[schemars(range(min = 0, max = 100))]
+    pub any_percent: f64,
+}
+
+impl ResolutionShares {
+    fn of((boots, shares): &(usize, Shares)) -> Self {
+        Self {
+            boots: *boots,
+            time_percent: shares.time * 100.0,
+            work_percent: shares.work.map(|s| s * 100.0),
+            waits_percent: shares.waits.map(|s| s * 100.0),
+            any_percent: shares.any * 100.0,
+        }
+    }
+
+    /// By first light, work, waits and any of them, with so many digits.
+    fn cells(&self, digits: usize) -> [String; 4] {
+        let known = |share: f64| format!("{share:.digits$} %");
+        let of = |share: Option<f64>| share.map_or("unknown".to_owned(), known);
+        [
+            known(self.time_percent),
+            of(self.work_percent),
+            of(self.waits_percent),
+            known(self.any_percent),
+        ]
+    }
 }
 
 /// How often a delay is detected.
@@ -142,6 +191,8 @@ pub struct ResolutionChange {
     /// Whether it or the baseline was booted once. The verdict is then the sign of the
     /// difference.
     pub unperturbed: bool,
+    /// How often so many of its boots are called slower than as many identical ones.
+    pub detected: Vec<ResolutionShares>,
 }
 
 impl ResolutionChange {
@@ -185,6 +236,35 @@ impl Resolution {
         })
     }
 
+    /// What ensembles are told apart by, if more than first light is known: boots on each side,
+    /// what is compared, and the shares by first light, work, waits and any of them.
+    fn by_part(&self) -> Vec<[String; 6]> {
+        let has_parts = |s: &ResolutionShares| s.work_percent.or(s.waits_percent).is_some();
+        let row = |what: &str, shares: &ResolutionShares, digits: usize| {
+            let [time, work, waits, any] = shares.cells(digits);
+            [
+                shares.boots.to_string(),
+                what.to_owned(),
+                time,
+                work,
+                waits,
+                any,
+            ]
+        };
+        let alike = self
+            .ensembles
+            .iter()
+            .map(|e| row("identical", &e.false_alarms, 1));
+        let changed = self.changed.iter().flat_map(|c| {
+            let of = move |shares| row(&c.variant, shares, 0);
+            c.detected.iter().map(of)
+        });
+        match self.ensembles.iter().any(|e| has_parts(&e.false_alarms)) {
+            true => alike.chain(changed).collect(),
+            false => Vec::new(),
+        }
+    }
+
     fn delays(&self) -> Vec<String> {
         let first = self.ensembles.first();
         let found = first.map_or(&[][..], |e| &e.found);
@@ -222,6 +302,17 @@ impl Resolution {
         if let Some(said) = self.as_booted() {
             let _ = write!(text, "\n{said}.\n");
         }
+        let by_part = self.by_part();
+        if !by_part.is_empty() {
+            let _ = write!(
+                text,
+                "\nA change of work or waits counts from {} on.\n\n| boots per side | variant | by first light | by work | by waits | by any |\n|---:|---|---:|---:|---:|---:|\n",
+                Nanos(self.counts_ns)
+            );
+        }
+        for row in by_part {
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+        }
         if !self.changed.is_empty() {
             text += "\n| variant | change | spread | smallest significant | verdict |\n|---|---:|---:|---:|---|\n";
         }
@@ -238,6 +329,33 @@ impl Resolution {
             );
         }
         text
+    }
+
+    fn parts(&self, screen: &mut Screen) {
+        let rows = self.by_part();
+        if rows.is_empty() {
+            return;
+        }
+        screen.heading("Distinguished by", "");
+        let mut table = Table::new([
+            Column::time("boots"),
+            Column::name("variant"),
+            Column::time("first light"),
+            Column::time("work"),
+            Column::time("waits"),
+            Column::time("any"),
+        ]);
+        for row in rows {
+            table.row(row.map(cell));
+        }
+        table.print(screen);
+        let text = format!(
+            "work: processor time of a process or unit. waits: how long a process that ended before \
+             first light neither ran nor could have run. Each item is judged by its own spread, and \
+             a change counts from {} on. Identical variants are called different, others slower.",
+            Nanos(self.counts_ns)
+        );
+        screen.wrapped("", 2, DIM, &text);
     }
 
     /// For a terminal.
@@ -282,6 +400,7 @@ impl Resolution {
         if let Some(said) = self.as_booted() {
             screen.wrapped("", 2, DIM, &format!("{said}."));
         }
+        self.parts(&mut screen);
         if !self.changed.is_empty() {
             screen.blank();
         }

@@ -1,6 +1,6 @@
 //! Words that several views share.
 
-use analysis::{Experiment, GateCompared, GateVerdict, GateWork, margin};
+use analysis::{Experiment, GateCompared, GateParts, GateVerdict, Part, margin};
 use chrono::DateTime;
 use flash::files::Why;
 pub use record::plural;
@@ -105,18 +105,26 @@ pub(crate) fn gate_moved(c: &GateCompared) -> String {
     format!("{}{percent}: {} -> {}", signed(change), a.median, b.median)
 }
 
-/// What became of the work, and whether the gate closed for it.
-pub(crate) fn gate_work(w: &GateWork) -> String {
-    let (delta, allowed) = (signed(w.delta), w.allowed);
-    match w.verdict {
+/// What became of the work or the waits, and whether the gate closed for it.
+pub(crate) fn gate_parts(p: &GateParts) -> String {
+    let (delta, allowed, part) = (signed(p.delta), p.allowed, p.part.as_str());
+    let of = match p.part {
+        Part::Work => "of processor time",
+        Part::Wait => "in the process that changed most",
+    };
+    match p.verdict {
         GateVerdict::Slower => {
-            format!("judged by work: {delta} of processor time; allowed increase: {allowed}")
+            format!("judged by {part}: {delta} {of}; allowed increase: {allowed}")
         }
-        _ if w.items.is_empty() => format!(
-            "judged by work, too: no change; {} more is visible in any one",
-            w.resolution
+        // How far waits wander depends on who waits for whom.
+        _ if p.items.is_empty() && p.part == Part::Wait => {
+            format!("judged by {part}, too: no change")
+        }
+        _ if p.items.is_empty() => format!(
+            "judged by {part}, too: no change; {} more is visible in any one",
+            p.resolution
         ),
-        _ => format!("judged by work, too: {delta} of processor time"),
+        _ => format!("judged by {part}, too: {delta} {of}"),
     }
 }
 

@@ -1,9 +1,8 @@
 //! Whether boots got slower: the answer for a machine that builds and boots.
 
 use super::allowance::{Allowance, Budget, BudgetVerdict, Budgeted, budgeted};
-use super::{Boots, BootsTime, Distribution, Judged, TimeKind};
+use super::{Boots, BootsTime, Distribution, Judged, Part, TimeKind};
 use crate::effect::Verdict;
-use crate::row::BlameKind;
 use crate::statistics::{Judgement, least_chance};
 use record::{ClockKind, Nanos};
 
@@ -80,7 +79,10 @@ pub struct Gate {
     /// The comparison; `None` if only budgets were asked.
     pub compared: Option<GateCompared>,
     /// The work beside first light; `None` if a side does not have it, or too few boots.
-    pub work: Option<GateWork>,
+    pub work: Option<GateParts>,
+    /// The waits beside first light; `None` if no trace of the scheduler has them on both sides,
+    /// or a side has fewer than two boots.
+    pub waits: Option<GateParts>,
     /// Each budget.
     pub budgets: Vec<Budgeted>,
     /// Items that take longer, and new ones: the largest difference first.
@@ -106,15 +108,16 @@ pub struct GateCompared {
     pub gained: bool,
 }
 
-/// The work of exact boots, which a busy order of processes does not move.
+/// The work or the waits of exact boots, which a busy order of processes hardly moves.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GateWork {
-    /// What its items do more in all: the sum over those that changed by more than neutral
-    /// perturbations move them.
+pub struct GateParts {
+    /// What they are parts of their items' times of.
+    pub part: Part,
+    /// What the items have more in all: see [`Part::total`].
     pub delta: Nanos,
     /// How much more is still fine.
     pub allowed: Nanos,
-    /// What the work of the item that varies most has to change by, to be seen.
+    /// What the item that varies most has to change by, to be seen.
     pub resolution: Nanos,
     /// The items that changed, the largest change first.
     pub items: Vec<BootsTime>,
@@ -201,10 +204,11 @@ pub fn gate(boots: &Boots, question: &GateQuestion<'_>) -> Result<Gate, GateErro
     let light = compared
         .as_ref()
         .filter(|c| c.time.kind == TimeKind::FirstLight);
-    let work = light.and_then(|c| work(boots, c.allowed));
-    // Work closes a gate and never opens one: a wait takes time and no work.
+    let of = |part: Part| light.and_then(|c| parts(boots, part, c.allowed));
+    let (work, waits) = (of(Part::Work), of(Part::Wait));
+    // Each closes a gate and never opens one: a wait takes no work, and work is no wait.
     let verdicts = compared.iter().map(|c| c.verdict).chain(of_budgets);
-    let verdicts = verdicts.chain(work.iter().map(|w| w.verdict));
+    let verdicts = verdicts.chain(work.iter().chain(&waits).map(|w| w.verdict));
     let (slower, faster) = items(boots);
     Ok(Gate {
         clock: boots.clock,
@@ -216,43 +220,48 @@ pub fn gate(boots: &Boots, question: &GateQuestion<'_>) -> Result<Gate, GateErro
         reason,
         compared,
         work,
+        waits,
         budgets,
         slower,
         faster,
     })
 }
 
-/// The work of both sides, by their processes if a trace has them, else by their units.
-fn work(boots: &Boots, allowed: Nanos) -> Option<GateWork> {
+/// That part of the items' times on both sides.
+fn parts(boots: &Boots, part: Part, allowed: Nanos) -> Option<GateParts> {
     let (before, after) = (boots.boots, boots.against?);
     // One boot does not say how far neutral perturbations move it.
     if before < 2 || after < 2 {
         return None;
     }
-    let of = |kind: BlameKind| {
+    let of = |kind: &TimeKind| {
         let items = boots.items.iter();
-        let items: Vec<&BootsTime> = items.filter(|i| i.kind == TimeKind::WorkOf(kind)).collect();
+        let items: Vec<&BootsTime> = items.filter(|i| i.kind == *kind).collect();
         let base = items.iter().any(|i| i.base.is_some());
         let new = items.iter().any(|i| i.against.is_some());
         (base && new).then_some(items)
     };
-    let items = of(BlameKind::Process).or_else(|| of(BlameKind::Unit))?;
+    let items = part.kinds().iter().find_map(of)?;
     // What only some boots of a side have says nothing of that side.
     let has =
         |side: &Option<Distribution>, all: usize| side.as_ref().is_some_and(|d| d.boots == all);
     let changed = items.iter().filter(|i| match (&i.base, &i.against) {
         (Some(_), Some(_)) => {
-            let sure = i.change.is_some_and(|c| c.verdict != Verdict::NoDifference);
-            sure && has(&i.base, before) && has(&i.against, after)
+            let [base, against] = &i.values;
+            has(&i.base, before) && has(&i.against, after) && part.changed(base, against).is_some()
         }
         (None, new) => has(new, after),
         (base, None) => has(base, before),
     });
     let mut changed: Vec<BootsTime> = changed.map(|i| (*i).clone()).collect();
     changed.sort_by_cached_key(|i| (std::cmp::Reverse(i.delta().abs()), i.name.clone()));
-    let delta = changed.iter().fold(Nanos::ZERO, |sum, i| sum + i.delta());
-    let least = items.iter().filter_map(|i| i.least());
-    Some(GateWork {
+    let delta = part.total(changed.iter().map(BootsTime::delta));
+    let least = items
+        .iter()
+        .filter_map(|i| i.least())
+        .map(|least| part.least(least));
+    Some(GateParts {
+        part,
         delta,
         allowed,
         resolution: least.max().unwrap_or(Nanos::ZERO),
@@ -368,7 +377,7 @@ fn items(boots: &Boots) -> (Vec<BootsTime>, Vec<BootsTime>) {
     if boots.against.is_none() {
         return (Vec::new(), Vec::new());
     }
-    let times = || boots.items.iter().filter(|i| !i.kind.is_work());
+    let times = || boots.items.iter().filter(|i| !i.kind.is_part_of_item());
     // A side without any items was not asked for them.
     let has_base = times().any(|i| i.base.is_some());
     let has_new = times().any(|i| i.against.is_some());

@@ -22,11 +22,13 @@ pub enum TimeKind {
     Item(BlameKind),
     /// Processor time of an item, in virtual time.
     WorkOf(BlameKind),
+    /// How long an item waited, in virtual time.
+    WaitOf(BlameKind),
 }
 
 impl TimeKind {
     /// The word used in every output: `first_light`, `total`, `phase`, `column`,
-    /// `milestone`, `work`, the kind of the item, or that with `_work`.
+    /// `milestone`, `work`, the kind of the item, or that with `_work` or `_wait`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -42,18 +44,32 @@ impl TimeKind {
             Self::WorkOf(BlameKind::Initcall) => "initcall_work",
             // Nothing else has work of its own.
             Self::WorkOf(_) => "item_work",
+            Self::WaitOf(BlameKind::Process) => "process_wait",
+            Self::WaitOf(_) => "item_wait",
         }
     }
 
     /// Whether it is of an item, of which a boot has hundreds.
     #[must_use]
     pub const fn is_of_item(self) -> bool {
-        matches!(self, Self::Item(_) | Self::WorkOf(_))
+        matches!(self, Self::Item(_) | Self::WorkOf(_) | Self::WaitOf(_))
     }
 
     /// Whether it is processor time.
     #[must_use]
     pub const fn is_work(self) -> bool {
         matches!(self, Self::Work | Self::WorkOf(_))
+    }
+
+    /// Whether it is a wait.
+    #[must_use]
+    pub const fn is_wait(self) -> bool {
+        matches!(self, Self::WaitOf(_))
+    }
+
+    /// Whether it is a part of an item's time: its processor time, or how long it waited.
+    #[must_use]
+    pub const fn is_part_of_item(self) -> bool {
+        matches!(self, Self::WorkOf(_) | Self::WaitOf(_))
     }
 }

@@ -9,14 +9,16 @@ mod allowance;
 mod distribution;
 mod gate;
 mod kind;
+mod part;
 mod times;
 mod work;
 
 pub use allowance::{Allowance, Budget, BudgetVerdict, Budgeted};
 pub use distribution::Distribution;
 pub(crate) use gate::ALLOW;
-pub use gate::{Gate, GateCompared, GateError, GateQuestion, GateVerdict, GateWork, gate};
+pub use gate::{Gate, GateCompared, GateError, GateParts, GateQuestion, GateVerdict, gate};
 pub use kind::TimeKind;
+pub use part::Part;
 pub use times::BootTimes;
 pub use work::{WORK_OF_UNITS, WORK_TRACED};
 

@@ -9,7 +9,7 @@ use super::kind::TimeKind;
 use crate::row::BlameKind;
 use crate::spans;
 use crate::stable_name::stable;
-use record::{ClockKind, Nanos, Record, SpanKind, TaskState};
+use record::{ClockKind, Nanos, Record, Slice, SpanKind, TaskState};
 use std::collections::BTreeMap;
 
 /// What the work of all is called that a trace of the scheduler shows.
@@ -51,8 +51,38 @@ pub(super) fn work(record: &Record, first_light: Option<Nanos>) -> Vec<(TimeKind
         all.extend(processes.map(of(BlameKind::Process)));
         let initcalls = initcalls(record, &processor).into_iter();
         all.extend(initcalls.map(of(BlameKind::Initcall)));
+        let waits = first_light.map(|to| waits(record, to));
+        let waits = waits.unwrap_or_default().into_iter();
+        let kind = TimeKind::WaitOf(BlameKind::Process);
+        all.extend(waits.map(|(name, ns)| (kind, format!("wait of {name}"), ns)));
     }
     all
+}
+
+/// How long the processes that ended until `to` neither ran nor could have run, by name: they
+/// slept, or waited for a device or another process.
+fn waits(record: &Record, to: Nanos) -> BTreeMap<String, Nanos> {
+    let mut active: BTreeMap<u32, Vec<(Nanos, Nanos)>> = BTreeMap::new();
+    let is_active = |s: &&Slice| matches!(s.state, TaskState::Running | TaskState::Runnable);
+    for slice in record.slices().iter().filter(is_active) {
+        let of_id = active.entry(slice.pid).or_default();
+        of_id.push((slice.start, slice.end));
+    }
+    let mut waits: BTreeMap<String, Nanos> = BTreeMap::new();
+    for process in record.processes() {
+        let (Some(start), Some(end)) = (process.start, process.end.filter(|e| *e <= to)) else {
+            continue;
+        };
+        let of_id = active.get(&process.pid).map_or(&[][..], Vec::as_slice);
+        // Slices of one task come one after the other.
+        let first = of_id.partition_point(|s| s.1 <= start);
+        let within = of_id.iter().skip(first).take_while(|s| s.0 < end);
+        let ran = within.map(|s| s.1.min(end) - s.0.max(start));
+        let idle = ran.fold(end - start, |left, ns| left - ns);
+        let sum = waits.entry(stable(record.name(process.name))).or_default();
+        *sum = *sum + idle;
+    }
+    waits
 }
 
 /// Units by systemd's account, which is kept after a unit has ended.

@@ -19,7 +19,9 @@ pub fn entry(boot: &BootTimes, machine: Option<&str>, config: Option<&str>) -> E
     entry.environment.config = config.map(str::to_owned);
     entry.clock = boot.clock().map(|c| c.as_str().to_owned());
     entry.zero = boot.zero().map(str::to_owned);
-    for (kind, name, time) in boot.times() {
+    // Waits differ from boot to boot by as much as first light.
+    let times = boot.times().filter(|t| !t.0.is_wait());
+    for (kind, name, time) in times {
         match kind {
             TimeKind::FirstLight => {
                 let ns = time.get();

@@ -1,6 +1,6 @@
 //! What every format says.
 
-use crate::words::{chance, counted, gate_moved, gate_work, percent, signed};
+use crate::words::{chance, counted, gate_moved, gate_parts, percent, signed};
 use analysis::{
     BootsTime, BudgetVerdict, Differing, Gate, GateVerdict, History, HistoryChange, HistoryVerdict,
     Judged,
@@ -178,13 +178,13 @@ pub fn of_gate(g: &Gate) -> Report {
             range: Some((d.least, d.most)),
         }));
     }
-    if let Some(w) = &g.work {
+    for p in g.work.iter().chain(&g.waits) {
         let name = |i: &BootsTime| format!("{}: {}", i.name, signed(i.delta()));
         checks.push(Check {
-            id: "work".to_owned(),
-            outcome: outcome_of(w.verdict),
-            summary: gate_work(w),
-            details: w.items.iter().take(MOVERS).map(name).collect(),
+            id: p.part.as_str().to_owned(),
+            outcome: outcome_of(p.verdict),
+            summary: gate_parts(p),
+            details: p.items.iter().take(MOVERS).map(name).collect(),
             time: None,
         });
     }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Kinds of times that boots are compared by.
-pub(super) const KINDS: [&str; 15] = [
+pub(super) const KINDS: [&str; 16] = [
     "first_light",
     "total",
     "phase",
@@ -24,6 +24,7 @@ pub(super) const KINDS: [&str; 15] = [
     "unit_work",
     "process_work",
     "initcall_work",
+    "process_wait",
 ];
 
 /// Times of several boots, and of the boots that they are compared with.
@@ -180,7 +181,10 @@ pub struct Gate {
     /// Reason for the verdict other than a slowdown; null if there is none.
     pub missing: Option<String>,
     /// Work beside first light; null if a side does not have it or has fewer than two boots.
-    pub work: Option<GateWork>,
+    pub work: Option<GateParts>,
+    /// Waits beside first light; null if no trace of the scheduler has them on both sides, or a
+    /// side has fewer than two boots.
+    pub waits: Option<GateParts>,
     /// Budgets.
     pub budgets: Vec<GateBudget>,
     /// Items that are slower or new.
@@ -189,15 +193,16 @@ pub struct Gate {
     pub faster: Vec<BootsRow>,
 }
 
-/// Work (processor time in virtual time) that changed by more than neutral perturbations move it.
+/// Work (processor time in virtual time) or waits of items that changed by more than neutral
+/// perturbations move them.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct GateWork {
+pub struct GateParts {
     /// Verdict: `passed` or `slower`.
     #[schemars(extend("enum" = ["passed", "slower"]))]
     pub verdict: &'static str,
-    /// Sum of the changes of all items; positive is more work.
+    /// Sum of the changes of all items, or of waits the largest one; positive is more.
     pub delta_ns: i64,
-    /// Additional work that is still accepted.
+    /// Increase that is still accepted.
     #[schemars(range(min = 0))]
     pub allowed_ns: i64,
     /// Change that is visible in the item that varies most.
@@ -257,16 +262,21 @@ pub fn gate(g: &analysis::Gate) -> Gate {
         resolution_ns: compared.and_then(|c| c.resolution).map(Nanos::get),
         gained: compared.is_some_and(|c| c.gained),
         missing: g.reason.clone(),
-        work: g.work.as_ref().map(|w| GateWork {
-            verdict: w.verdict.as_str(),
-            delta_ns: w.delta.get(),
-            allowed_ns: w.allowed.get(),
-            resolution_ns: w.resolution.get(),
-            items: w.items.iter().map(|r| row(r, true)).collect(),
-        }),
+        work: g.work.as_ref().map(parts),
+        waits: g.waits.as_ref().map(parts),
         budgets: g.budgets.iter().map(budget).collect(),
         slower: g.slower.iter().map(|r| row(r, true)).collect(),
         faster: g.faster.iter().map(|r| row(r, true)).collect(),
+    }
+}
+
+fn parts(p: &analysis::GateParts) -> GateParts {
+    GateParts {
+        verdict: p.verdict.as_str(),
+        delta_ns: p.delta.get(),
+        allowed_ns: p.allowed.get(),
+        resolution_ns: p.resolution.get(),
+        items: p.items.iter().map(|r| row(r, true)).collect(),
     }
 }
 

@@ -83,14 +83,17 @@ pub fn gate(g: &Gate, top: usize, style: &Style) -> String {
         screen.heading("Budgets", "");
         gate_budgets(&mut screen, &g.budgets);
     }
-    if let Some(work) = g.work.as_ref().filter(|w| !w.items.is_empty()) {
-        let total = work.items.len();
+    for parts in g.work.iter().chain(&g.waits) {
+        let total = parts.items.len();
+        if total == 0 {
+            continue;
+        }
         let about = match total > top {
             true => format!("the {top} largest changes of {total}"),
             false => String::new(),
         };
-        screen.heading("Changed work", &about);
-        compared(&mut screen, work.items.iter().take(top), g.clock);
+        screen.heading(&format!("Changed {}", parts.part.as_str()), &about);
+        compared(&mut screen, parts.items.iter().take(top), g.clock);
     }
     for (title, what, items) in [
         ("Slower items", "increases", &g.slower),
@@ -121,12 +124,11 @@ const fn gate_word(verdict: GateVerdict) -> (Ansi, &'static str) {
 }
 
 fn gate_compared(screen: &mut Screen, g: &Gate, c: &GateCompared) {
-    let work = g.work.as_ref().map(|w| w.verdict);
+    let mut parts = g.work.iter().chain(&g.waits);
+    let is_slower = parts.any(|p| p.verdict == GateVerdict::Slower);
     let (ansi, word) = match c.verdict {
         GateVerdict::Passed if g.verdict != GateVerdict::Passed => gate_word(g.verdict),
-        GateVerdict::CannotTell if work == Some(GateVerdict::Slower) => {
-            gate_word(GateVerdict::Slower)
-        }
+        GateVerdict::CannotTell if is_slower => gate_word(GateVerdict::Slower),
         verdict => gate_word(verdict),
     };
     let line = format!(
@@ -136,12 +138,12 @@ fn gate_compared(screen: &mut Screen, g: &Gate, c: &GateCompared) {
         words::gate_moved(c),
     );
     screen.line(&line);
-    if let Some(work) = &g.work {
-        let ansi = match work.verdict {
+    for parts in g.work.iter().chain(&g.waits) {
+        let ansi = match parts.verdict {
             GateVerdict::Slower => BAD,
             _ => DIM,
         };
-        screen.wrapped("", INDENT, ansi, &words::gate_work(work));
+        screen.wrapped("", INDENT, ansi, &words::gate_parts(parts));
     }
     let (before, after) = g.boots;
     let text = format!(
