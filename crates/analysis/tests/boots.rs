@@ -306,6 +306,40 @@ fn a_gate_that_cannot_see_does_not_pass() {
 }
 
 #[test]
+fn what_only_some_boots_of_a_side_have_is_neither_new_nor_gone() {
+    // No unit has the same name here as there.
+    let with = |unit: &str, name: &str| {
+        let text = format!(
+            "source boot.log kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             mark 900ms first-light -\nspan unit 1ms 90ms a.service\n{unit}"
+        );
+        BootTimes::of(&record(&text.replace("NAME", name)), &Options::default())
+    };
+    let unit = "span unit 1ms 80ms NAME\n";
+    let base = [with(unit, "gone.service"), with(unit, "gone.service")];
+    let new = [with(unit, "new.service"), with(unit, "new.service")];
+    let names = |base: &[BootTimes], new: &[BootTimes]| {
+        let gate = judged(base, new, 3).unwrap();
+        let of =
+            |items: &[BootsTime]| -> Vec<String> { items.iter().map(|i| i.name.clone()).collect() };
+        (of(&gate.slower), of(&gate.faster))
+    };
+    let (slower, faster) = names(&base, &new);
+    assert_eq!(
+        (slower, faster),
+        (
+            vec!["new.service".to_owned()],
+            vec!["gone.service".to_owned()]
+        )
+    );
+    let (base, new) = (
+        [base[0].clone(), with("", "")],
+        [new[0].clone(), with("", "")],
+    );
+    assert_eq!(names(&base, &new), (Vec::new(), Vec::new()));
+}
+
+#[test]
 fn gains_are_told_beside_losses() {
     let gained = judged(&set("monotonic", 6, 1200), &set("monotonic", 6, 1000), 1).unwrap();
     assert!(passed(&gained) && gained.compared.unwrap().gained);

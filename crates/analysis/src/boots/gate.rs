@@ -374,10 +374,19 @@ fn meant<'b>(boots: &'b Boots, of: Option<&str>) -> Result<&'b BootsTime, GateEr
 
 /// The items that take longer, and those that take less.
 fn items(boots: &Boots) -> (Vec<BootsTime>, Vec<BootsTime>) {
-    if boots.against.is_none() {
+    let Some(after) = boots.against else {
         return (Vec::new(), Vec::new());
-    }
-    let times = || boots.items.iter().filter(|i| !i.kind.is_part_of_item());
+    };
+    // What only some boots of a side have is neither new nor gone.
+    let is_in_all = |i: &BootsTime| match (&i.base, &i.against) {
+        (Some(_), Some(_)) => true,
+        (None, new) => new.as_ref().is_some_and(|d| d.boots == after),
+        (base, None) => base.as_ref().is_some_and(|d| d.boots == boots.boots),
+    };
+    let times = || {
+        let items = boots.items.iter();
+        items.filter(move |i| !i.kind.is_part_of_item() && is_in_all(i))
+    };
     // A side without any items was not asked for them.
     let has_base = times().any(|i| i.base.is_some());
     let has_new = times().any(|i| i.against.is_some());
