@@ -186,7 +186,7 @@ fn an_initrd_of_which_a_log_says_nothing_is_told() {
     let all = found(&text(""));
     let phase = of(&all, "opaque-phase").unwrap();
     assert_eq!(phase.names, ["initrd"]);
-    assert_eq!(range_ms(phase), (124, 499, 624));
+    assert_eq!(range_ms(phase), (124, 562, 1_124));
     assert!(of(&found(&text("say 1.2s 6 sda: found\n")), "opaque-phase").is_none());
 }
 
@@ -338,6 +338,49 @@ fn a_whole_timeout_of_firmware_is_the_firmwares() {
     };
     assert_eq!(range("69s"), (24_400, 51_850, 61_000));
     assert_eq!(range("18s"), (0, 5_000, 10_000));
+}
+
+/// Since 4.18 the kernel says it in other words.
+#[test]
+fn each_wait_for_a_program_that_brings_firmware_is_told_once() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+         say 4s 4 wifi 1: Direct firmware load for a-2.bin failed with error -2\n\
+         say 4s 4 wifi 1: Falling back to user helper\n\
+         say 65s 4 wifi 1: Direct firmware load for a-1.bin failed with error -2\n\
+         say 65s 4 wifi 1: Falling back to user helper\n\
+         say 125s 6 wifi 1: loaded version 0\n",
+    );
+    let firmware = of(&all, "missing-hardware").unwrap();
+    assert_eq!(range_ms(firmware), (48_400, 102_850, 121_000));
+    assert!(
+        firmware.title.contains("(2 messages in the log)"),
+        "{}",
+        firmware.title
+    );
+    let fallback = Some("config=CONFIG_FW_LOADER_USER_HELPER_FALLBACK=n");
+    assert_eq!(firmware.treatment.as_deref(), fallback);
+    assert!(of(&all, "kernel-silence").is_none(), "{all:?}");
+}
+
+#[test]
+fn a_silence_of_a_minute_is_no_wait_for_firmware_by_its_length_alone() {
+    let why = |before: &str, after: &str| {
+        let all = found(&format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             say 4s 6 {before}\nsay 64.5s 6 {after}\nsay 65s 6 the end\n"
+        ));
+        of(&all, "kernel-silence").unwrap().why.clone()
+    };
+    let is_firmware = |why: String| why.contains("firmware file");
+    assert!(!is_firmware(why(
+        "usb 1-1: new device",
+        "md0: detected capacity"
+    )));
+    assert!(is_firmware(why(
+        "usb 1-1: new device",
+        "wifi: loaded firmware version 1"
+    )));
 }
 
 #[test]

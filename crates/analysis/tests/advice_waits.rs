@@ -572,13 +572,68 @@ fn what_a_phase_takes_beyond_the_usual_is_a_wait() {
         )
     };
     let f = one(&text("4s", "10s"), "opaque-phase");
-    assert_eq!((ms(f.expected), ms(f.saving.unwrap().1)), (1_600, 2_000));
+    assert_eq!((ms(f.expected), ms(f.saving.unwrap().1)), (1_800, 3_600));
+    // systemd counts an initramfs without systemd as the kernel's.
+    assert_eq!(f.names, ["kernel", "initramfs"]);
+    assert!(
+        f.why.contains("initramfs that runs without systemd"),
+        "{}",
+        f.why
+    );
     let f = one(&text("210s", "216s"), "opaque-phase");
     assert_eq!(ms(f.saving.unwrap().0), 1_000 + 60_000);
     assert_eq!(
         (ms(f.expected), ms(f.saving.unwrap().1)),
-        (164_000, 201_000)
+        (164_500, 205_000)
     );
+}
+
+#[test]
+fn a_counter_that_goes_on_over_a_restart_is_no_length_of_the_firmware() {
+    let firmware = |length: &str, end: &str| {
+        let text = format!(
+            "source time.txt systemd-analyze
+            clock monotonic monotonic
+            mark 0s firmware-start firmware
+            mark {length} kernel-clock-start kernel
+            mark {end} startup-finished -"
+        );
+        let all = found(&text).into_iter();
+        let mut all = all.filter(|f| f.id == "opaque-phase");
+        all.find(|f| f.names[0] == "firmware").unwrap()
+    };
+    let restarted = firmware("1680s", "1685s");
+    assert_eq!(restarted.saving, None);
+    assert!(
+        restarted.why.contains("before a restart"),
+        "{}",
+        restarted.why
+    );
+    assert!(firmware("90s", "95s").saving.is_some());
+}
+
+#[test]
+fn what_a_system_needs_or_the_chain_leads_to_is_not_to_be_masked() {
+    let why = |unit: &str, goal: &str| {
+        let text = format!(
+            "source chain.txt systemd-analyze\nclock userspace monotonic\n\
+             mark 0s userspace-start userspace\nmark 60s {goal} -\n\
+             span unit 59.9s 60s {goal}\nspan unit 2s 32s {unit}\n\
+             span unit 1s 1s basic.target\nafter {goal} {unit}\nafter {unit} basic.target\n"
+        );
+        one(&text, "longest-unit").why
+    };
+    assert!(why("app.service", "multi-user.target").contains("Mask it"));
+    for needed in ["dbus.service", "home.mount"] {
+        let why = why(needed, "multi-user.target");
+        assert!(why.contains("the system needs it"), "{why}");
+    }
+    let text = "source chain.txt systemd-analyze\nclock userspace monotonic\n\
+         mark 0s userspace-start userspace\nmark 60s app.service -\n\
+         span unit 20s 60s app.service\nspan unit 1s 1s basic.target\n\
+         after app.service basic.target\n";
+    let goal = one(text, "longest-unit").why;
+    assert!(goal.contains("leads to it"), "{goal}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 
 use common::{assert_conserved, check_corpus, expected, read, sample, samples_in};
 use firstlight_sources::systemd::{Analyze, Dump, Plot, Show, parse_time_line};
-use firstlight_sources::{Input, Source};
+use firstlight_sources::{Input, Sniff, Source};
 use proptest::prelude::*;
 use record::{Nanos, Record, Recorder, SpanKind, mark};
 use serde_json::Value;
@@ -326,6 +326,37 @@ fn a_line_that_a_mail_broke_is_one() {
     assert_eq!(end, Some(Nanos::from_millis(6_000)));
     assert!(record.mark("graphical.target").is_some());
     assert_conserved(&record);
+    // Wherever it broke, also where it is the only line.
+    for text in [
+        "Startup finished in 1s (kernel) + 5s\n(userspace) = 6s\n",
+        "Startup finished in 1s (kernel) +\n5s (userspace) = 6s\n",
+        "Startup finished in 1s (kernel) + 5s (userspace) =\n6s\n",
+    ] {
+        assert_eq!(Analyze.sniff(text.as_bytes()), Sniff::Yes, "{text}");
+        let record = read(&Analyze, text.as_bytes());
+        let end = record.mark(mark::STARTUP_FINISHED).map(|m| m.at);
+        assert_eq!(end, Some(Nanos::from_millis(6_000)), "{text}");
+        assert_conserved(&record);
+    }
+}
+
+#[test]
+fn a_label_before_what_systemd_says_is_passed_over() {
+    let text = "  # with plymouth: Startup finished in 1s (kernel) + 5s (userspace) = 6s\n";
+    assert_eq!(Analyze.sniff(text.as_bytes()), Sniff::Yes);
+    let record = read(&Analyze, text.as_bytes());
+    let end = record.mark(mark::STARTUP_FINISHED).map(|m| m.at);
+    assert_eq!(end, Some(Nanos::from_millis(6_000)));
+}
+
+#[test]
+fn a_root_that_a_page_joined_to_its_first_branch_keeps_its_seconds() {
+    let text = "graphical.target @1min 9.5s└─multi-user.target @1min 9.4s\n\
+        \x20 └─a.service @5s +4s\n";
+    let record = read(&Analyze, text.as_bytes());
+    let at = |name| record.mark(name).map(|m| m.at);
+    assert_eq!(at("graphical.target"), Some(Nanos::from_millis(69_500)));
+    assert_eq!(record.dependencies().len(), 2);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn is_alone(view: &View<'_>, call: &Span) -> bool {
 
 /// Lines by which a bus says that something did not answer, what that is, and
 /// how long it usually waits before it says so.
-const COMPLAINTS: [(&str, &str, Nanos); 12] = [
+const COMPLAINTS: [(&str, &str, Nanos); 13] = [
     (
         "device descriptor read",
         "a USB device did not answer",
@@ -163,12 +163,17 @@ const COMPLAINTS: [(&str, &str, Nanos); 12] = [
         "an I2C bus was stuck",
         Nanos(1_000_000_000),
     ),
-    (
-        "Falling back to sysfs fallback",
-        "firmware for a device is missing",
-        FIRMWARE_TIMEOUT,
-    ),
+    (FALLBACKS[0], MISSING_FIRMWARE, FIRMWARE_TIMEOUT),
+    (FALLBACKS[1], MISSING_FIRMWARE, FIRMWARE_TIMEOUT),
 ];
+
+/// What the kernel says when it begins to wait for a program that brings firmware: since 4.18,
+/// and before (drivers/base/firmware_loader/fallback.c, drivers/base/firmware_class.c).
+pub(super) const FALLBACKS: [&str; 2] = [
+    "Falling back to sysfs fallback",
+    "Falling back to user helper",
+];
+const MISSING_FIRMWARE: &str = "firmware for a device is missing";
 
 /// How long the kernel waits for a program that brings firmware
 /// (`/sys/class/firmware/timeout`), and which part of it is no other silence, in percent.
@@ -188,6 +193,12 @@ fn is_timers(text: &str) -> bool {
 
 /// A long timeout may end so much later, as the kernel's timers are coarse, in percent.
 const LATE: i64 = 110;
+
+/// Whether a silence of that length after a line is a wait for firmware that `missing-hardware`
+/// measures.
+pub(super) fn is_wait_for_firmware(text: &str, silence: Nanos) -> bool {
+    FALLBACKS.iter().any(|f| text.contains(f)) && silence.0 <= FIRMWARE_TIMEOUT.0 / 100 * LATE
+}
 
 /// How long nothing was said after a line but what timers write beside, at most `most`.
 fn silence_after(view: &View<'_>, line: &Line<'_>, most: Nanos) -> Nanos {
@@ -234,7 +245,13 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
             // Who waited all of a timeout waited for nothing else.
             let is_whole = time >= Nanos(FIRMWARE_TIMEOUT.0 / 100 * WHOLE_TIMEOUT);
             let (low, expected) = if is_whole { (40, 85) } else { (0, 50) };
-            Found::new()
+            let mut found = Found::new();
+            if what == MISSING_FIRMWARE {
+                found = found
+                    .why(text::MISSING_FIRMWARE)
+                    .treatment("config=CONFIG_FW_LOADER_USER_HELPER_FALLBACK=n");
+            }
+            found
                 .title(text::complaints(title, count))
                 .evidence(evidence)
                 .parts(time, low, expected, 100)

@@ -25,7 +25,7 @@ const TIMEOUTS: [(Nanos, &str, &str); 4] = [
         text::OF_10_S,
     ),
     (Nanos(30_000_000_000), RESUME, text::OF_30_S),
-    (Nanos(60_000_000_000), "firmware", text::OF_60_S),
+    (Nanos(60_000_000_000), FIRMWARE, text::OF_60_S),
     (Nanos(120_000_000_000), "ip", text::OF_120_S),
 ];
 
@@ -34,6 +34,15 @@ const TIMEOUTS: [(Nanos, &str, &str); 4] = [
 const EARLY: Nanos = Nanos::from_millis(200);
 const LATE: Nanos = Nanos::from_millis(1_500);
 const LATE_PERCENT: i64 = 10;
+
+/// The wait for a program that brings firmware. A kernel that waits for one says that it did not
+/// find the file.
+const FIRMWARE: &str = "firmware";
+const NO_FIRMWARE: [&str; 3] = [
+    "Direct firmware load",
+    super::hardware::FALLBACKS[0],
+    super::hardware::FALLBACKS[1],
+];
 
 /// The wait for the device of a hibernated system.
 const RESUME: &str = "resume";
@@ -269,11 +278,13 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
         // The flush of the console is another rule's.
         let is_flush = flushed.as_ref().is_some_and(|f| from < f.to && f.from < to);
         let is_random = random.as_ref().is_some_and(|r| r.from == from);
+        let is_firmware = super::hardware::is_wait_for_firmware(line.text, to - from);
         // All of the wait for the root is one finding.
         let is_root = root.as_ref().is_some_and(|r| r.0 <= from && to <= r.1);
         // Coarse stamps hide up to a step of it.
         let gap = to - from - view.record.coarse_step(line.message);
-        if gap > least && enabled != Some(to) && !is_flush && !is_random && !is_root {
+        if gap > least && enabled != Some(to) && !is_flush && !is_random && !is_root && !is_firmware
+        {
             found.push(Silence {
                 gap,
                 line,
@@ -299,6 +310,8 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
         }
         is_first
     });
+    let mut texts = view.record.messages().iter().map(|m| view.record.text(m));
+    let misses_firmware = texts.any(|t| NO_FIRMWARE.iter().any(|n| t.contains(n)));
     let found = found.into_iter().take(MOST).map(|silence| {
         let of_initramfs = is_of_initramfs(view, &silence);
         let Silence {
@@ -316,7 +329,11 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
         let others: &[(Nanos, Line<'_>)] = if tests { &other_tests } else { &[] };
         let all = others.iter().fold(gap, |sum, (other, _)| sum + *other);
         let after = view.quote(&next);
-        let hint = TIMEOUTS.iter().find(|(length, ..)| {
+        let hint = TIMEOUTS.iter().find(|(length, name, _)| {
+            let is_near = [line.text, next.text].iter().any(|t| t.contains(FIRMWARE));
+            if *name == FIRMWARE && !is_near && !misses_firmware {
+                return false;
+            }
             let past = gap - *length;
             let late = LATE.max(Nanos(length.0 / 100 * LATE_PERCENT));
             Nanos(-EARLY.0) <= past && past <= late

@@ -334,8 +334,8 @@ impl Source for Analyze {
 
     fn sniff(&self, head: &[u8]) -> Sniff {
         let (mut known, mut unknown) = (0_usize, 0_usize);
-        for line in text::lines(head).take(200) {
-            for row in joined::rows(&printed(line.bytes)) {
+        for (_, line, _) in whole_lines(text::lines(head).take(200)) {
+            for row in joined::rows(&line) {
                 match Row::of(row) {
                     // A unit's name alone could be any list, and any page has fences.
                     Row::Blank | Row::Caption | Row::Chain(Link { at: None, .. }) => {}
@@ -365,33 +365,42 @@ impl Source for Analyze {
     fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {
         let source = recorder.source(input.name, self.name());
         let mut reader = Reader::new(source);
-        // A `Startup finished` line that a mail broke.
-        let mut broken: Option<(Line<'_>, String)> = None;
-        for line in text::lines(input.bytes) {
-            if boot.contains(&line.offset) {
-                let text = printed(line.bytes);
-                if let Some((first, begun)) = broken.take() {
-                    if let Some(rest) = continues(&text) {
-                        broken = Some((first, format!("{} {rest}", begun.trim_end())));
-                        recorder.took(source);
-                        continue;
-                    }
-                    reader.line(first, &begun, recorder);
-                }
-                match is_open(&text) {
-                    true => broken = Some((line, text)),
-                    false => reader.line(line, &text, recorder),
-                }
-            } else {
-                let offset = line.offset;
-                recorder.skipped(Origin { source, offset }, &SEVERAL_BOOTS);
-            }
+        let within = |line: &Line<'_>| boot.contains(&line.offset);
+        for line in text::lines(input.bytes).filter(|l| !within(l)) {
+            let offset = line.offset;
+            recorder.skipped(Origin { source, offset }, &SEVERAL_BOOTS);
         }
-        if let Some((first, begun)) = broken {
-            reader.line(first, &begun, recorder);
+        for (line, text, others) in whole_lines(text::lines(input.bytes).filter(within)) {
+            for _ in 0..others {
+                recorder.took(source);
+            }
+            reader.line(line, &text, recorder);
         }
         reader.finish(recorder);
     }
+}
+
+/// The lines with their texts. A `Startup finished` line that a mail broke is one text, with
+/// how many lines follow its first.
+fn whole_lines<'a>(
+    lines: impl Iterator<Item = Line<'a>>,
+) -> impl Iterator<Item = (Line<'a>, String, usize)> {
+    let mut lines = lines.peekable();
+    std::iter::from_fn(move || {
+        let first = lines.next()?;
+        let mut whole = printed(first.bytes);
+        let mut others = 0_usize;
+        while is_open(&whole) {
+            let next = lines.peek().map(|line| printed(line.bytes));
+            let Some(rest) = next.as_deref().and_then(|next| continues(&whole, next)) else {
+                break;
+            };
+            whole = format!("{} {rest}", whole.trim_end());
+            others = others.saturating_add(1);
+            lines.next();
+        }
+        Some((first, whole, others))
+    })
 }
 
 /// Whether a line begins what systemd says of the whole boot, and has no end.
@@ -400,11 +409,13 @@ fn is_open(line: &str) -> bool {
     text.starts_with("Startup finished in ") && !text.contains(" = ")
 }
 
-/// What a line adds to such a one.
-fn continues(line: &str) -> Option<&str> {
+/// What a line adds to such a one: another part, the name of the last part, or the time that
+/// a sign at the end of the line before announces.
+fn continues<'a>(begun: &str, line: &'a str) -> Option<&'a str> {
     let text = unquoted(line).trim();
-    let is_rest = text.starts_with("+ ") || text.starts_with("= ");
-    is_rest.then_some(text)
+    let is_rest = ["+ ", "= ", "("].iter().any(|t| text.starts_with(t));
+    let is_announced = begun.trim_end().ends_with(['+', '=']);
+    (is_rest || is_announced && timespan::prefix(text).is_some()).then_some(text)
 }
 
 fn reached(target: &str, at: i64, origin: Origin, recorder: &mut Recorder) {

@@ -32,8 +32,15 @@ fn startup(line: &str) -> Vec<&str> {
         // A list's mark, a quotation's, or blanks.
         Some((mark, rest)) if !mark.contains(char::is_alphanumeric) => vec![rest],
         Some((command, rest)) if command.contains("systemd-analyze") => vec![command, rest],
+        Some((label, rest)) if is_label(label) => vec![rest],
         _ => Vec::new(),
     }
+}
+
+/// `# before:`: what people put before a line that they keep. A log's prefix has digits.
+fn is_label(text: &str) -> bool {
+    let is_word = |c: char| c.is_alphabetic() || c.is_whitespace() || "#/*-_:".contains(c);
+    text.trim_end().ends_with(':') && text.chars().all(is_word)
 }
 
 /// A tree of which the branches stand one behind the other.
@@ -42,10 +49,16 @@ fn branches(line: &str) -> Vec<&str> {
         .iter()
         .flat_map(|branch| line.match_indices(branch).map(|(at, _)| at))
         .collect();
-    if starts.len() < 2 {
+    starts.sort_unstable();
+    // One branch is a row of its own, unless a unit with its time stands before it.
+    let is_joined = match starts.as_slice() {
+        [] => false,
+        [at] => line.get(..*at).is_some_and(|before| before.contains(" @")),
+        _ => true,
+    };
+    if !is_joined {
         return Vec::new();
     }
-    starts.sort_unstable();
     let first = std::iter::once(0).chain(starts.iter().copied());
     let ends = starts.iter().copied().chain(std::iter::once(line.len()));
     let rows = first.zip(ends).filter_map(|(from, to)| line.get(from..to));
@@ -205,6 +218,14 @@ mod tests {
                 vec!["Startup finished in 1s (kernel) = 1s"],
             ),
             ("  │ └─-.mount @2ms", vec!["  │ └─-.mount @2ms"]),
+            (
+                "a.target @1min 5.8s└─b.target @1min 5.7s",
+                vec!["a.target @1min 5.8s", "└─b.target @1min 5.7s"],
+            ),
+            (
+                "# with the menu: Startup finished in 1s (kernel) = 1s",
+                vec!["Startup finished in 1s (kernel) = 1s"],
+            ),
             (
                 "30.852siscsi.service10.011sdev-sda1.device821msssh.service",
                 vec![

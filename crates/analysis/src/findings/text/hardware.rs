@@ -10,9 +10,13 @@ pub(in crate::findings) fn poll_why(what: impl Display) -> String {
     format!("It {what}.")
 }
 
-pub(in crate::findings) fn complaints(title: impl Display, count: impl Display) -> String {
-    format!("{title} ({count} messages in the log)")
+pub(in crate::findings) fn complaints(title: impl Display, count: usize) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{title} ({count} message{s} in the log)")
 }
+
+pub(in crate::findings) const MISSING_FIRMWARE: &str = "The kernel found no file, and waits up to 60 s for a program that brings it. udev no longer \
+     does. Add the file that the driver asks for, or let the kernel fail at once.";
 
 pub(in crate::findings) fn empty_ports(time: impl Display, ports: impl Display) -> String {
     format!("The kernel waits {time} for {ports} without a disk")

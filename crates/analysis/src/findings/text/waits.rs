@@ -3,8 +3,17 @@
 use record::{Nanos, Phase};
 use std::fmt::Display;
 
+/// Of a unit that a product may do without.
 pub(in crate::findings) const UNIT_WHY: &str = "It is on the critical chain. Mask it if the product does not need it, start it later, or \
      look into what it waits for.";
+
+/// Of a unit that the rest of the boot is built on.
+pub(in crate::findings) const NEEDED_UNIT_WHY: &str = "It is on the critical chain, and the system needs it. Look into what it does and what it \
+     waits for.";
+
+/// Of the unit that the chain leads to.
+pub(in crate::findings) const GOAL_WHY: &str =
+    "The critical chain leads to it. Look into what it does before it reports that it is ready.";
 
 pub(in crate::findings) const BLAMED_WHY: &str = "It takes longer than most other units. The input does not show what waits for it: add \
      `systemd-analyze critical-chain`, or better `systemctl show '*'`.";
@@ -242,6 +251,12 @@ pub(in crate::findings) const fn phase_name(phase: Phase) -> &'static str {
 pub(in crate::findings) fn phase(name: impl Display, time: impl Display) -> String {
     format!("The {name} takes {time}")
 }
+
+pub(in crate::findings) const IMPOSSIBLE_FIRMWARE: &str = "No firmware takes that long. On this machine the counter behind this figure also counts the \
+     time before a restart. Power the machine off, and measure again.";
+
+pub(in crate::findings) const WITH_INITRAMFS: &str = " systemd counts an initramfs that runs without systemd as the kernel's time. If there is one, \
+     build it for this machine only, or boot without it.";
 
 pub(in crate::findings) const fn phase_why(phase: Phase) -> &'static str {
     match phase {

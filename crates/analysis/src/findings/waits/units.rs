@@ -31,6 +31,38 @@ const OF_WAIT: (i64, i64, i64) = (30, 65, 100);
 /// Below this part of a wait a unit does not explain it, in percent.
 const EXPLAINS: i64 = 50;
 
+/// Units without which a system does not come up, or is not safe. What mounts a file system is
+/// one of them, too.
+const NEEDED: [&str; 16] = [
+    "apparmor.service",
+    "dbus-broker.service",
+    "dbus.service",
+    "systemd-journald.service",
+    "systemd-logind.service",
+    "systemd-modules-load.service",
+    "systemd-networkd.service",
+    "systemd-remount-fs.service",
+    "systemd-resolved.service",
+    "systemd-sysctl.service",
+    "systemd-sysusers.service",
+    "systemd-tmpfiles-setup-dev.service",
+    "systemd-tmpfiles-setup.service",
+    "systemd-udevd.service",
+    "systemd-update-utmp.service",
+    "systemd-user-sessions.service",
+];
+
+/// What to do about a unit of a chain that leads to `goal`.
+fn why(unit: &str, goal: Option<&str>) -> &'static str {
+    if goal == Some(unit) {
+        text::GOAL_WHY
+    } else if NEEDED.contains(&unit) || unit.ends_with(".mount") {
+        text::NEEDED_UNIT_WHY
+    } else {
+        text::UNIT_WHY
+    }
+}
+
 /// The units of a printed chain that take long, and of which no other rule tells.
 pub(in crate::findings) fn on_chain(view: &View<'_>) -> Vec<Found> {
     let (links, is_printed) = links(view);
@@ -45,13 +77,14 @@ pub(in crate::findings) fn on_chain(view: &View<'_>) -> Vec<Found> {
     long.sort_by_key(|l| std::cmp::Reverse(l.end - l.start));
     let end = links.first().map_or(Nanos::ZERO, |l| l.end);
     let whole = (end - tail::userspace(view)).max(Nanos::ZERO);
+    let goal = links.first().map(|l| l.unit.as_str());
     let found = long.into_iter().take(MOST).map(|link| {
         let time = link.end - link.start;
         let is_most = whole > Nanos::ZERO && time.0 >= whole.0 / 100 * MOST_OF_CHAIN;
         let (low, expected, high) = if is_most { OF_MOST } else { OF_UNIT };
         Found::new()
             .title(text::unit(&link.unit, time))
-            .why(text::UNIT_WHY)
+            .why(why(&link.unit, goal))
             .evidence([Evidence {
                 text: text::took(&link.unit, time, link.start, link.end),
                 place: link.place.clone(),
