@@ -212,7 +212,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A UBI image has no fastmap",
         about: "Without a fastmap UBI reads the headers of every erase block when it attaches.",
-        model: "reads of an attach with and without a fastmap, on an assumed flash chip; 80 % is expected to be saved",
+        model: "reads of an attach without a fastmap less those with one, on an assumed flash chip",
         risk: "a few erase blocks; needs CONFIG_MTD_UBI_FASTMAP; boot once and shut down cleanly before the saving shows",
         confidence: Confidence::Low,
         needs: "a UBI image (`--image`), and no log that shows the scan: `ubi-scan` measures it",
