@@ -7,8 +7,8 @@ use crate::error::{Content, Error, Of};
 use crate::open;
 use crate::whole::{self, Item, Role, inspect};
 use analysis::{
-    CommandLine, EnvironmentProposal, Filesystem, ImageFact, ImageKind, KernelConfig, Place,
-    SystemFacts,
+    CommandLine, Directory, EnvironmentProposal, Filesystem, ImageFact, ImageKind, KernelConfig,
+    Place, SystemFacts,
 };
 use bootimage::environment::proposals;
 use bootimage::info::Kind;
@@ -366,12 +366,16 @@ fn filesystem_fact(map: &Map) -> Filesystem {
         let is_large = i.size > SMALL_DIRECTORY;
         !is_indexed && i.kind == disk::Kind::Directory && is_large
     });
-    let mut unindexed: Vec<(String, u64)> = large
+    let mut unindexed: Vec<Directory> = large
         .filter_map(|i| {
             let path = map.path(i.number)?;
             // Made large in advance, and empty.
             let is_wanted = path != b"/lost+found";
-            is_wanted.then(|| (String::from_utf8_lossy(&path).into_owned(), i.size))
+            is_wanted.then(|| Directory {
+                path: String::from_utf8_lossy(&path).into_owned(),
+                bytes: i.size,
+                names: map.names_in(i.number) as u64,
+            })
         })
         .collect();
     unindexed.sort();

@@ -13,7 +13,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A large directory has no index",
         about: "Without an index the file system searches a directory from its first entry.",
-        model: "bytes that an index would not read, at the best read rate, plus 20 instructions per name passed, for each distinct name looked up; not estimated if there was none",
+        model: "bytes that an index would not read, at the best read rate, plus 20 instructions for half of its names, which are counted in the image, for each distinct name looked up; not estimated if there was none",
         risk: "the index takes a few blocks; `e2fsck -fD` runs on an unmounted file system",
         confidence: Confidence::Low,
         needs: "an image of ext2, ext3 or ext4 (`--image`); file opens (strace, traces) for the figure",
