@@ -162,6 +162,9 @@ pub enum ImageKind {
         unpacked: u64,
         /// Whether it carries a signature.
         signed: bool,
+        /// Bytes in memory of the names of its variables, with what goes with each; `None` if
+        /// its symbols are not found.
+        variable_names: Option<u64>,
     },
     /// An initramfs.
     Initramfs {

@@ -12,6 +12,7 @@ use analysis::{
 };
 use bootimage::environment::proposals;
 use bootimage::info::Kind;
+use bootimage::kernel::symbols::symbols;
 use bootimage::signature::is_signed_program;
 use bootimage::{Compression, Part, fit, initramfs};
 use disk::{Disk, File, Map, cramfs};
@@ -251,11 +252,13 @@ fn item_facts(
         // Packed data is a kernel only if it says so.
         Kind::Packed(p) if p.content.banner.is_none() => None,
         kind => kind.payload().and_then(|p| {
+            let own = image.part(item.offset, item.size);
             Some(ImageKind::Kernel {
                 compression: p.compression.name().to_owned(),
                 packed: p.packed,
                 unpacked: p.unpacked.or(p.stated)?,
-                signed: signed || is_signed_program(&image.part(item.offset, item.size)),
+                signed: signed || is_signed_program(&own),
+                variable_names: variable_names(&own.part(p.offset, p.packed), p.compression),
             })
         }),
     };
@@ -314,6 +317,17 @@ fn boot_facts(
         }
     }
     Ok(())
+}
+
+/// The largest kernel in which symbols are looked for, in bytes: one of a distribution has 60 MB.
+const MOST_KERNEL: u64 = 256 << 20;
+
+/// What the names of its variables take of a packed kernel, unpacked.
+fn variable_names(packed: &Part<'_>, compression: Compression) -> Option<u64> {
+    let mut kernel = Vec::new();
+    let mut reader = Decoder::new(compression, packed, MOST_KERNEL).ok()?;
+    reader.read_to_end(&mut kernel).ok()?;
+    Some(symbols(&kernel)?.variable_bytes)
 }
 
 /// The endings of files that are modules of the kernel, packed or not.

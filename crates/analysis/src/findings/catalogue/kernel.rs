@@ -338,7 +338,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Kernel,
         title: "The kernel image contains all its symbols",
         about: "CONFIG_KALLSYMS_ALL puts the names of all variables into the kernel image. They are loaded and decompressed at every boot, and only debuggers use them.",
-        model: "rule of thumb: one fortieth of the decompression, which the boot shows, or the size of the kernel and the CPU's speed",
+        model: "what loading and decompressing the kernel take, by the share that the names of variables have of it, which is counted in the kernel. Rule of thumb without it: one fortieth of the decompression, which the boot shows, or the size of the kernel and the CPU's speed",
         risk: "crash traces show fewer names",
         confidence: Confidence::Low,
         needs: "a kernel configuration (`--config`); the kernel (`--image`), where the boot does not show its decompression",
