@@ -151,8 +151,8 @@ pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use subsystems::{SubsystemRow, Subsystems, subsystem_of, subsystems};
 pub use summary::{KindSummary, Summary, summary};
 pub use system::{
-    CommandLine, DriverSource, DriverWait, Dynamic, EnvironmentProposal, Filesystem, ImageFact,
-    ImageKind, KernelConfig, Library, RootTree, SystemFacts,
+    CommandLine, Directory, DriverSource, DriverWait, Dynamic, EnvironmentProposal, Filesystem,
+    ImageFact, ImageKind, KernelConfig, Library, RootTree, SystemFacts,
 };
 pub use tracks::{
     About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks, tracks_with,

@@ -162,6 +162,9 @@ pub enum ImageKind {
         unpacked: u64,
         /// Whether it carries a signature.
         signed: bool,
+        /// Bytes in memory of the names of its variables, with what goes with each; `None` if
+        /// its symbols are not found.
+        variable_names: Option<u64>,
     },
     /// An initramfs.
     Initramfs {
@@ -250,8 +253,19 @@ pub struct Filesystem {
     pub used: u64,
     /// Blocks that hold nothing but the numbers of other blocks.
     pub indirect_blocks: u64,
-    /// Directories of more than a few blocks without an index: path and bytes.
-    pub unindexed: Vec<(String, u64)>,
+    /// Directories of more than a few blocks without an index.
+    pub unindexed: Vec<Directory>,
+}
+
+/// A directory of a filesystem.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Directory {
+    /// From the root on: `/var/spool`.
+    pub path: String,
+    /// Its own bytes, those of its names.
+    pub bytes: u64,
+    /// How many names are in it.
+    pub names: u64,
 }
 
 /// A change to a U-Boot environment that could save time.

@@ -38,6 +38,38 @@ fn of_image(what: ImageKind) -> Vec<Finding> {
     advised(&BOOT.replace("CMDLINE", ""), &system).findings
 }
 
+/// What goes with the names of variables is counted in the kernel, if that is there.
+#[test]
+fn names_of_variables_cost_their_share_of_the_kernel() {
+    let config = KernelConfig::parse("config", "CONFIG_KALLSYMS_ALL=y\n");
+    let expected = |variable_names| {
+        let system = SystemFacts {
+            config: Some(config.clone()),
+            images: vec![ImageFact {
+                place: place(),
+                what: ImageKind::Kernel {
+                    compression: "gzip".to_owned(),
+                    packed: 2_000_000,
+                    unpacked: 5_000_000,
+                    signed: false,
+                    variable_names,
+                },
+            }],
+            ..SystemFacts::default()
+        };
+        let text = "mark 0ms kernel-start kernel\n\
+                    say 0ms 6 Calibrating delay loop... 250.00 BogoMIPS (lpj=1)\n\
+                    mark 300ms userspace-start userspace\n";
+        let found = advised(text, &system).findings;
+        let one = found.into_iter().find(|f| f.id == "kernel-symbols");
+        one.unwrap().expected.0 / 100_000
+    };
+    // 2 MB at 20 MB/s, and 25 instructions for each of 5 MB: 600 ms, of which 4 % are names.
+    assert_eq!(expected(Some(200_000)), 240);
+    // A fortieth of the unpacking alone.
+    assert_eq!(expected(None), 125);
+}
+
 /// A kernel unpacks itself before its first line: a log that begins there does not bound it.
 #[test]
 fn unpacking_a_kernel_is_not_in_its_log() {
@@ -49,6 +81,7 @@ fn unpacking_a_kernel_is_not_in_its_log() {
                 packed: 2_000_000,
                 unpacked: 6_300_000,
                 signed: false,
+                variable_names: None,
             },
         }],
         ..SystemFacts::default()
@@ -74,6 +107,7 @@ fn images_tell_what_they_cost() {
         packed: 7_000_000,
         unpacked: 30_000_000,
         signed,
+        variable_names: None,
     };
     let found = of_image(kernel("xz", false));
     assert_eq!(found[0].id, "kernel-compression");

@@ -91,6 +91,7 @@ fn unpacking_far_slower_than_the_processor_allows_lacks_caches() {
                     packed: 2_800_000,
                     unpacked: 10_000_000,
                     signed: false,
+                    variable_names: None,
                 },
             }],
             ..SystemFacts::default()

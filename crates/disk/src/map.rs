@@ -420,6 +420,12 @@ impl Map {
         self.names.path(inode)
     }
 
+    /// How many names are in a directory.
+    #[must_use]
+    pub fn names_in(&self, directory: u32) -> usize {
+        self.names.count(directory)
+    }
+
     /// The inode of a path; symbolic links are followed.
     #[must_use]
     pub fn find(&self, path: &[u8]) -> Option<u32> {

@@ -117,6 +117,11 @@ impl Names {
         Some(path)
     }
 
+    /// How many names a directory has.
+    pub(super) fn count(&self, directory: u32) -> usize {
+        self.names.iter().filter(|n| n.parent == directory).count()
+    }
+
     fn child(&self, parent: u32, name: &[u8]) -> Option<u32> {
         let key = |n: &u32| {
             let name = self.names.get(*n as usize);
@@ -207,6 +212,7 @@ mod tests {
         assert_eq!(names.find(b"/loop/x"), None);
         assert_eq!(names.find(b"/usr/nothing"), None);
         assert_eq!(names.find(b"/"), Some(2));
+        assert_eq!([2, 11, 12].map(|n| names.count(n)), [3, 2, 0]);
     }
 
     #[test]

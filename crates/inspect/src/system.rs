@@ -7,11 +7,12 @@ use crate::error::{Content, Error, Of};
 use crate::open;
 use crate::whole::{self, Item, Role, inspect};
 use analysis::{
-    CommandLine, EnvironmentProposal, Filesystem, ImageFact, ImageKind, KernelConfig, Place,
-    SystemFacts,
+    CommandLine, Directory, EnvironmentProposal, Filesystem, ImageFact, ImageKind, KernelConfig,
+    Place, SystemFacts,
 };
 use bootimage::environment::proposals;
 use bootimage::info::Kind;
+use bootimage::kernel::symbols::symbols;
 use bootimage::signature::is_signed_program;
 use bootimage::{Compression, Part, fit, initramfs};
 use disk::{Disk, File, Map, cramfs};
@@ -251,11 +252,13 @@ fn item_facts(
         // Packed data is a kernel only if it says so.
         Kind::Packed(p) if p.content.banner.is_none() => None,
         kind => kind.payload().and_then(|p| {
+            let own = image.part(item.offset, item.size);
             Some(ImageKind::Kernel {
                 compression: p.compression.name().to_owned(),
                 packed: p.packed,
                 unpacked: p.unpacked.or(p.stated)?,
-                signed: signed || is_signed_program(&image.part(item.offset, item.size)),
+                signed: signed || is_signed_program(&own),
+                variable_names: variable_names(&own.part(p.offset, p.packed), p.compression),
             })
         }),
     };
@@ -316,6 +319,17 @@ fn boot_facts(
     Ok(())
 }
 
+/// The largest kernel in which symbols are looked for, in bytes: one of a distribution has 60 MB.
+const MOST_KERNEL: u64 = 256 << 20;
+
+/// What the names of its variables take of a packed kernel, unpacked.
+fn variable_names(packed: &Part<'_>, compression: Compression) -> Option<u64> {
+    let mut kernel = Vec::new();
+    let mut reader = Decoder::new(compression, packed, MOST_KERNEL).ok()?;
+    reader.read_to_end(&mut kernel).ok()?;
+    Some(symbols(&kernel)?.variable_bytes)
+}
+
 /// The endings of files that are modules of the kernel, packed or not.
 const MODULE_ENDS: [&str; 4] = [".ko", ".ko.gz", ".ko.xz", ".ko.zst"];
 
@@ -366,12 +380,16 @@ fn filesystem_fact(map: &Map) -> Filesystem {
         let is_large = i.size > SMALL_DIRECTORY;
         !is_indexed && i.kind == disk::Kind::Directory && is_large
     });
-    let mut unindexed: Vec<(String, u64)> = large
+    let mut unindexed: Vec<Directory> = large
         .filter_map(|i| {
             let path = map.path(i.number)?;
             // Made large in advance, and empty.
             let is_wanted = path != b"/lost+found";
-            is_wanted.then(|| (String::from_utf8_lossy(&path).into_owned(), i.size))
+            is_wanted.then(|| Directory {
+                path: String::from_utf8_lossy(&path).into_owned(),
+                bytes: i.size,
+                names: map.names_in(i.number) as u64,
+            })
         })
         .collect();
     unindexed.sort();

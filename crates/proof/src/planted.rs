@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::trials::{first_light, record};
+use agent::config::FirstLight;
 use analysis::{Finding, advice, phases};
 use input::Say;
 use lab::Event;
@@ -222,6 +223,25 @@ fn proven(
     })
 }
 
+/// How lines of our own agent begin.
+const AGENT: &str = "firstlight: ";
+
+/// When a boot reached the first light of its experiment. An agent that waits for a line wakes
+/// at the kernel's next tick (`wake_up_klogd` in kernel/printk/printk.c defers it), up to 4 ms
+/// after the line: its own stamp is exact.
+fn light(record: &Record, wanted: &FirstLight) -> Option<Nanos> {
+    let seen = first_light(record)?;
+    let FirstLight::Line(text) = wanted else {
+        return Some(seen);
+    };
+    let lines = record.messages().iter().filter(|m| {
+        let line = record.text(m);
+        line.contains(text) && !line.starts_with(AGENT)
+    });
+    let written = lines.filter_map(|m| m.at).filter(|at| *at <= seen).max();
+    Some(written.unwrap_or(seen))
+}
+
 fn boot(
     planted: &Planted,
     folder: &Path,
@@ -264,7 +284,8 @@ fn boot(
             let capture = options.out.join(&trial.capture);
             if is_timed {
                 let variant = all.entry(trial.id.variant.clone()).or_default();
-                variant.extend(first_light(&record(&capture, heard.note)?));
+                let of_boot = record(&capture, heard.note)?;
+                variant.extend(light(&of_boot, &experiment.base.first_light));
             }
             // A recorded boot comes last, and takes the place of the same one that was timed.
             if trial.id.variant == planted.seen && trial.id.perturbation == 0 {
@@ -283,4 +304,35 @@ fn boot(
         seen,
         failures,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::light;
+    use agent::config::FirstLight;
+    use record::{ClockKind, Nanos, Origin, Recorder, mark};
+
+    /// The agent's mark comes up to a tick after the line that it waited for.
+    #[test]
+    fn first_light_is_when_its_line_was_written() {
+        let mut recorder = Recorder::new();
+        let source = recorder.source("kmsg", "kernel-log");
+        let origin = Origin { source, offset: 0 };
+        let clock = recorder.clock("counter", ClockKind::Virtual, 1);
+        for (at, text) in [
+            (1, "app: ready soon"),
+            (5, "app: ready"),
+            (8, "firstlight: waits for app: ready"),
+            (12, "app: ready again"),
+        ] {
+            recorder.message(clock, Some(at), None, text, origin);
+        }
+        recorder.mark(clock, mark::POWER_ON, 0, None, origin);
+        recorder.mark(clock, mark::FIRST_LIGHT, 9, None, origin);
+        let record = recorder.finish();
+        let at = |wanted: &FirstLight| light(&record, wanted);
+        assert_eq!(at(&FirstLight::Line("app: ready".into())), Some(Nanos(5)));
+        assert_eq!(at(&FirstLight::Init), Some(Nanos(9)));
+        assert_eq!(at(&FirstLight::Line("unseen".into())), Some(Nanos(9)));
+    }
 }

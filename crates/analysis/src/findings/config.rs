@@ -3,10 +3,11 @@
 use super::contention::without_unpacking;
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
-use super::packing::work_of_kernel;
+use super::images::Machine;
+use super::packing::{Packing, work_of_kernel};
 use super::text::config as text;
-use super::view::{View, elapsed, function, sum, transfer};
-use crate::system::KernelConfig;
+use super::view::{Speed, View, elapsed, function, sum, transfer};
+use crate::system::{ImageKind, KernelConfig};
 use crate::unpacking;
 use record::{Nanos, Phase};
 
@@ -165,11 +166,40 @@ pub(super) fn packed_twice(view: &View<'_>) -> Option<Found> {
     })
 }
 
+/// What a kernel takes to be loaded and unpacked for the names of its variables alone, by their
+/// bytes in its image, and the speed that this was worked out at.
+fn time_of_names(view: &View<'_>) -> Option<(Nanos, Speed)> {
+    view.system.images.iter().find_map(|image| {
+        let ImageKind::Kernel {
+            compression,
+            packed,
+            unpacked,
+            variable_names: Some(names),
+            ..
+        } = &image.what
+        else {
+            return None;
+        };
+        let packing = Packing::named(compression)?;
+        let machine = Machine::of(view, Some((packing, *unpacked)));
+        let whole = i128::from(machine.time(*packed, *unpacked, packing).0);
+        let part = whole * i128::from(*names) / i128::from((*unpacked).max(1));
+        Some((Nanos(i64::try_from(part).ok()?), machine.speed))
+    })
+}
+
 /// Options that make the kernel's image larger and that nothing at boot reads.
 pub(super) fn symbols(view: &View<'_>) -> Option<Found> {
     let config = view.system.config.as_ref()?;
     if !config.is_built_in("KALLSYMS_ALL") {
         return None;
+    }
+    let found = Found::new()
+        .evidence(evidence(config, "KALLSYMS_ALL"))
+        .treatment("config=CONFIG_KALLSYMS_ALL=n")
+        .before_kernel();
+    if let Some((time, speed)) = time_of_names(view) {
+        return Some(found.parts(time, 50, 100, 200).at_speed(speed));
     }
     // Some two megabytes of names, loaded and unpacked with the kernel.
     let time = match view.length(Phase::Decompression) {
@@ -180,10 +210,5 @@ pub(super) fn symbols(view: &View<'_>) -> Option<Found> {
         time => time,
     };
     let time = Nanos(time.0 / 20).max(Nanos::from_millis(5));
-    Some(
-        Found::new()
-            .evidence(evidence(config, "KALLSYMS_ALL"))
-            .parts(time, 0, 50, 200)
-            .treatment("config=CONFIG_KALLSYMS_ALL=n"),
-    )
+    Some(found.parts(time, 0, 50, 200))
 }

@@ -9,7 +9,7 @@ use super::packing::Packing;
 use super::requests::{MostRead, most_read, root_read};
 use super::text::filesystems as text;
 use super::view::{Line, View, times, transfer};
-use crate::system::{Filesystem, ImageFact, ImageKind};
+use crate::system::{Directory, Filesystem, ImageFact, ImageKind};
 use record::{AccessKind, Nanos, Operation, Request};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -76,6 +76,9 @@ pub(super) fn indirect(view: &View<'_>) -> Vec<Found> {
 /// bytes and the step to the next (`ext4_search_dir`, `fs/ext4/namei.c`).
 const NAME_WORK: u64 = 20;
 
+/// The smallest entry: eight bytes and a name, in steps of four.
+const ENTRY: u64 = 12;
+
 /// What a look-up reads of a directory with an index: two blocks of 4 KiB.
 const INDEXED: u64 = 2 << 12;
 
@@ -103,23 +106,24 @@ fn looked_up<'a>(view: &View<'a>, folders: &[&str]) -> Vec<BTreeSet<&'a str>> {
 
 /// Directories that are searched from the front, the largest ones.
 pub(super) fn unindexed(view: &View<'_>) -> Vec<Found> {
-    let mut large: Vec<(&ImageFact, &str, u64)> = filesystems(view)
+    let mut large: Vec<(&ImageFact, &Directory, u64)> = filesystems(view)
         .flat_map(|(image, f)| {
             // A directory that is larger than all that is in use is a damaged one.
             let of = f.unindexed.iter();
-            of.map(move |(path, bytes)| (image, path.as_str(), (*bytes).min(f.used)))
+            of.map(move |directory| (image, directory, directory.bytes.min(f.used)))
         })
         .collect();
-    large.sort_by_key(|(image, path, bytes)| (Reverse(*bytes), image.place.offset, *path));
+    large.sort_by_key(|(image, d, bytes)| (Reverse(*bytes), image.place.offset, &d.path));
     large.truncate(super::evidence::SHOWN);
-    let folders: Vec<&str> = large.iter().map(|(_, path, _)| *path).collect();
+    let folders: Vec<&str> = large.iter().map(|(_, d, _)| d.path.as_str()).collect();
     let speed = view.speed();
     let found = large.iter().zip(looked_up(view, &folders));
-    let found = found.map(|((image, path, bytes), names)| {
+    let found = found.map(|((image, directory, bytes), names)| {
+        let path = &directory.path;
         let n = u64::try_from(names.len()).unwrap_or(u64::MAX);
-        // An entry is its name and eight bytes: a kibibyte holds some forty.
-        let entries = bytes / 24;
-        let work = entries.saturating_mul(NAME_WORK).saturating_mul(n) / 2;
+        // Half of its names come before the one that is looked for.
+        let before = directory.names.min(bytes / ENTRY).saturating_mul(NAME_WORK);
+        let work = before.saturating_mul(n) / 2;
         // With an index two blocks of it are read for a name, until all of them are there.
         let with_index = n.saturating_mul(INDEXED).min(*bytes);
         let loaded = most_read(view).map(|m| transfer(bytes - with_index, m.costs.rate));

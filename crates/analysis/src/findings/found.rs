@@ -133,6 +133,14 @@ impl Found {
         self
     }
 
+    /// The elapsed time around what was measured, which the most that can be saved may reach.
+    pub fn up_to(mut self, elapsed: Nanos) -> Self {
+        self.saving = self
+            .saving
+            .map(|(low, e, high)| (low, e, high.max(elapsed)));
+        self.within(elapsed)
+    }
+
     pub fn scope(mut self, scope: Scope) -> Self {
         self.scope = scope;
         self

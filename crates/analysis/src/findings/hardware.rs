@@ -209,26 +209,55 @@ fn silence_after(view: &View<'_>, line: &Line<'_>, most: Nanos) -> Nanos {
     })
 }
 
+/// How many lines back those may lie that a kernel writes of one file of firmware.
+const OF_FILE: usize = 8;
+
+/// What the search for a file of firmware takes beside the wait for a program that brings it:
+/// from the line before the first one that names the file, and until the caller goes on after
+/// the line that ends the wait.
+fn around_firmware(view: &View<'_>, line: &Line<'_>) -> Nanos {
+    let Some(file) = line.behind("for: ").map(str::trim) else {
+        return Nanos::ZERO;
+    };
+    let source = line.message.origin.source;
+    let lines = (0..line.at)
+        .rev()
+        .take(OF_FILE)
+        .filter_map(|at| view.line(at));
+    let lines = lines.filter(|l| l.message.origin.source == source);
+    let first = lines.filter(|l| l.text.contains(file)).last();
+    let first = first.unwrap_or(*line);
+    let last = view.after(line).find(|l| !is_timers(l.text));
+    let between = first.message.at.zip(line.message.at);
+    let between = between.map_or(Nanos::ZERO, |(from, to)| to - from);
+    let outside = last.map_or(Nanos::ZERO, |last| view.beside(&first, &last));
+    between + outside
+}
+
 /// Devices that did not answer.
 pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
-    let mut by_what: Vec<(&str, Nanos, Vec<Evidence>, usize)> = Vec::new();
+    let mut by_what: Vec<(&str, Nanos, Nanos, Vec<Evidence>, usize)> = Vec::new();
     for (text, what, usual) in COMPLAINTS {
         for line in view.said(text) {
             // A missing firmware is waited for after the line, others before it.
-            let time = match usual >= FIRMWARE_TIMEOUT {
-                true => silence_after(view, &line, Nanos(usual.0 / 100 * LATE)),
-                false => silence_before(view, &line, usual),
+            let (time, around) = match usual >= FIRMWARE_TIMEOUT {
+                true => (
+                    silence_after(view, &line, Nanos(usual.0 / 100 * LATE)),
+                    around_firmware(view, &line),
+                ),
+                false => (silence_before(view, &line, usual), Nanos::ZERO),
             };
             let found = by_what.iter_mut().find(|(w, ..)| *w == what);
             match found {
-                Some((_, sum, evidence, count)) => {
+                Some((_, sum, beside, evidence, count)) => {
                     *sum = *sum + time;
+                    *beside = *beside + around;
                     *count += 1;
                     if evidence.len() < super::evidence::SHOWN {
                         evidence.push(view.quote(&line));
                     }
                 }
-                None => by_what.push((what, time, vec![view.quote(&line)], 1)),
+                None => by_what.push((what, time, around, vec![view.quote(&line)], 1)),
             }
         }
     }
@@ -236,7 +265,7 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
         .into_iter()
         .filter(|(_, time, ..)| *time > Nanos::ZERO);
     found
-        .map(|(what, time, evidence, count)| {
+        .map(|(what, time, around, evidence, count)| {
             let mut title = what.to_owned();
             if let Some(first) = title.get_mut(..1) {
                 first.make_ascii_uppercase();
@@ -255,7 +284,7 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
                 .title(text::complaints(title, count))
                 .evidence(evidence)
                 .parts(time, low, expected, 100)
-                .within(time)
+                .up_to(time + around)
                 .names(names)
         })
         .collect()

@@ -139,6 +139,7 @@ pub(super) fn languages(view: &View<'_>) -> Vec<Found> {
     let found = kinds.iter().filter_map(|(what, parts, why)| {
         let mut paths = BTreeSet::new();
         let (mut looks, mut time, mut first) = (0_u64, Nanos::ZERO, None);
+        let mut until = Nanos::ZERO;
         // When each process looked at such a file last, and how long that took, as long
         // as it looked at nothing else.
         let mut last: BTreeMap<u32, (Nanos, Nanos)> = BTreeMap::new();
@@ -157,12 +158,19 @@ pub(super) fn languages(view: &View<'_>) -> Vec<Found> {
                 if let Some((at, took)) = before {
                     time = time + ((a.at - at).min(READ) - took).max(Nanos::ZERO);
                 }
-                first = first.or(Some((path, a.origin)));
+                first = first.or(Some((path, a.at, a.origin)));
+                until = until.max(a.at + took);
                 paths.insert(path);
             }
         }
         let first = first.filter(|_| paths.len() >= MANY);
-        let (path, origin) = first?;
+        let (path, from, origin) = first?;
+        // Whoever looks has begun before the first one, and reads the last one after it.
+        let accesses = || view.record.accesses().iter().map(|a| a.at);
+        let before = accesses().filter(|at| *at < from).max();
+        let after = accesses().filter(|at| *at > until).min();
+        let around = [before.map(|at| from - at), after.map(|at| at - until)];
+        let around = around.into_iter().flatten().map(|t| t.min(READ));
         let title = text::looks(paths.len(), what, looks);
         Some(
             Found::new()
@@ -170,6 +178,7 @@ pub(super) fn languages(view: &View<'_>) -> Vec<Found> {
                 .why(*why)
                 .evidence([view.evidence(path.to_owned(), origin)])
                 .parts(time, 0, 80, 100)
+                .up_to(around.fold(time, |sum, t| sum + t))
                 .scope(Scope::Unknown),
         )
     });

@@ -71,9 +71,13 @@ pub(super) fn deferred(view: &View<'_>) -> Vec<Found> {
     // A log without times says nothing of what waited.
     let most = deferring(view);
     vec![match time > Nanos::ZERO && most > Nanos::ZERO {
-        // The attempts go for sure, and what the kernel does around each of them. What waited
-        // for the devices would come earlier, too.
-        true => found.saving(time, time, most.max(time + Nanos(time.0 / AROUND))),
+        // The attempts go, and what the kernel does around each of them. The one that is left is
+        // then the first one, which finds nothing prepared by another. What waited for the
+        // devices would come earlier, too.
+        true => {
+            let around = Nanos(time.0 / AROUND);
+            found.saving(time - around, time, most.max(time + around))
+        }
         false => found,
     }]
 }

@@ -81,7 +81,7 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
             .title(text::programs_silence(gap, &after.text))
             .evidence([view.quote(&line), after])
             .parts(gap, low, expected, high)
-            .within(gap)
+            .up_to(gap + view.beside(&line, &next))
             .names(program(next.text))
             .names(subject(next.text))
             .names(program(line.text))

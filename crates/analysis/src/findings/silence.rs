@@ -5,7 +5,7 @@ use super::found::Found;
 use super::quiet;
 use super::subject::subject;
 use super::text::hardware as text;
-use super::view::{Line, View};
+use super::view::{BANNER, Line, View};
 use crate::console;
 use crate::kernel_work::{Told, is_beside, is_of_clock, told};
 use record::{Nanos, Origin, Phase, SourceId, mark};
@@ -66,9 +66,6 @@ const OF_SKIPPED: (i64, i64, i64) = (50, 96, 100);
 
 /// The level of messages that only inform (`KERN_INFO`), and of those below.
 const INFORMATION: u8 = 6;
-
-/// How the first line of a kernel's log begins.
-pub(super) const BANNER: &str = "Linux version ";
 
 /// What lines of a kernel that only inform begin with: a console with `quiet` has none of
 /// them, an excerpt of a log has.
@@ -150,6 +147,19 @@ const TESTS: [&str; 2] = [
     "evm: HMAC attrs: ",
     "Loading compiled-in X.509 certificates",
 ];
+
+/// How the kernel says that tests of one of its functions for keys have ended
+/// (crypto/kdf_sp800108.c); `cryptomgr.notests` skips these, too.
+const TESTED: &str = "alg: self-tests for ";
+
+/// The lines that say so, each with the time since the line before.
+fn told_tests<'a>(view: &'a View<'_>) -> Vec<(Nanos, Line<'a>)> {
+    let all = (0..view.record.messages().len()).filter_map(|at| view.line(at));
+    let ends = all.filter(|l| l.text.starts_with(TESTED));
+    let each = ends.filter_map(|l| Some((view.silence_before(&l)?, l)));
+    each.filter(|(_, l)| l.message.at.is_some_and(|at| at <= view.phases.end()))
+        .collect()
+}
 
 /// Nothing was said for long, and no initcall is known that took it. Idle programs are
 /// silent, too: what counts is the time until the first of them runs, and until the root
@@ -312,6 +322,11 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
     });
     let mut texts = view.record.messages().iter().map(|m| view.record.text(m));
     let misses_firmware = texts.any(|t| NO_FIRMWARE.iter().any(|n| t.contains(n)));
+    let told_tests = if tests > 0 {
+        told_tests(view)
+    } else {
+        Vec::new()
+    };
     let found = found.into_iter().take(MOST).map(|silence| {
         let of_initramfs = is_of_initramfs(view, &silence);
         let Silence {
@@ -326,8 +341,12 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
             (false, true) => OF_LONG,
             (false, false) => OF_SHORT,
         };
-        let others: &[(Nanos, Line<'_>)] = if tests { &other_tests } else { &[] };
-        let all = others.iter().fold(gap, |sum, (other, _)| sum + *other);
+        let (others, ended): (&[_], &[_]) = match tests {
+            true => (&other_tests, &told_tests),
+            false => (&[], &[]),
+        };
+        let more = others.iter().chain(ended);
+        let all = more.fold(gap, |sum, (other, _)| sum + *other);
         let after = view.quote(&next);
         let hint = TIMEOUTS.iter().find(|(length, name, _)| {
             let is_near = [line.text, next.text].iter().any(|t| t.contains(FIRMWARE));
@@ -363,6 +382,9 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
             for (time, line) in others {
                 found.more.push_str(&text::more_tests(time, line.text));
             }
+            for (time, line) in ended {
+                found.more.push_str(&text::ended_tests(time, line.text));
+            }
             found = found
                 .treatment("cmdline+=cryptomgr.notests")
                 .names(["crypto"]);
@@ -374,9 +396,9 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
         found
             .title(title)
             .evidence([view.quote(&line), after])
-            .evidence(others.iter().map(|(_, line)| view.quote(line)))
+            .evidence(others.iter().chain(ended).map(|(_, line)| view.quote(line)))
             .parts(all, low, expected, high)
-            .within(all)
+            .up_to(all + view.beside(&line, &next))
             .names(subject(next.text))
             .names(subject(line.text))
             .names(beside.into_iter().flat_map(subject))

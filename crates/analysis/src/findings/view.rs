@@ -258,6 +258,15 @@ impl<'a> View<'a> {
         Some((at - last).max(Nanos::ZERO))
     }
 
+    /// How long before the first of two lines their source had said something, and how long
+    /// after the second one it did again, as far as neither is a silence of its own. A line is
+    /// stamped when it is written: what it is about begins before it, and ends behind it.
+    pub fn beside(&self, first: &Line<'_>, last: &Line<'_>) -> Nanos {
+        let both = [self.silence_before(first), self.silence_after(last)];
+        let near = both.into_iter().flatten().filter(|t| *t <= NEAR);
+        near.fold(Nanos::ZERO, |sum, t| sum + t)
+    }
+
     /// The line as evidence.
     pub fn quote(&self, line: &Line<'_>) -> Evidence {
         let text: String = match line.text.trim() {
@@ -355,6 +364,12 @@ fn cmdline(record: &Record) -> Option<CommandLine> {
         place: Place::of(record, fact.origin),
     })
 }
+
+/// Lines that are no further apart are no silence.
+const NEAR: Nanos = Nanos::from_millis(50);
+
+/// How the first line of a kernel's log begins.
+pub(super) const BANNER: &str = "Linux version ";
 
 /// What stands behind the rate of an x86's time stamp counter.
 const COUNTER_RATE: &str = " MHz processor";

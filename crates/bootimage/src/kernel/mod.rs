@@ -4,13 +4,15 @@
 //! - [`bzimage`]: x86, unpacks itself;
 //! - [`flat`]: arm64 and RISC-V, not packed, or packed as a whole;
 //! - [`zboot`]: an EFI program that unpacks an arm64, RISC-V or LoongArch kernel;
-//! - [`elf`]: the kernel proper.
+//! - [`elf`]: the kernel proper;
+//! - [`symbols`]: the names in it.
 
 pub mod bzimage;
 pub mod content;
 pub mod elf;
 mod fields;
 pub mod flat;
+pub mod symbols;
 pub mod zboot;
 pub mod zimage;
 

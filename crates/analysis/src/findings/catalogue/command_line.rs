@@ -3,7 +3,7 @@
 use crate::findings::found::one;
 use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
-use crate::findings::view::View;
+use crate::findings::view::{BANNER, View};
 use crate::findings::{cmdline, console, initramfs, kernel, startup};
 
 /// Its rules, in the order of ids.
@@ -127,7 +127,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::CommandLine,
         title: "Programs wait for random numbers",
         about: "A program asked for random numbers before the kernel had collected enough entropy. Add `random.trust_cpu=on`, pass a seed from the boot loader, or build in the driver of a hardware generator.",
-        model: "measured: the silence before the entropy pool was ready; 70 % is expected to be saved, and 90 % if the log goes on at once",
+        model: "measured: the silence before the entropy pool was ready; 70 % is expected to be saved, and 90 % if the log goes on at once. From Linux 5.18 on the range adds a fifth of the kernel's start: until the pool is ready each number is made anew",
         risk: "the kernel trusts the CPU's random number generator",
         confidence: Confidence::Low,
         needs: "a kernel log",
@@ -136,6 +136,7 @@ pub(super) const RULES: &[Rule] = &[
             "crng init done",
             "random: fast init done",
             "uninitialized urandom read",
+            BANNER,
         ],
         find: |v: &View<'_>| one(cmdline::random_numbers(v)),
     },

@@ -3,7 +3,7 @@
 use crate::findings::found::one;
 use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
-use crate::findings::view::View;
+use crate::findings::view::{BANNER, View};
 use crate::findings::{
     config, delays, driver_source, hardware, images, initramfs, kernel, modules, probes, root,
     silence, startup, waits,
@@ -325,12 +325,12 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Kernel,
         title: "The kernel logs nothing for a long time",
         about: "Something took this long without logging: a polling driver, a delay in a probe, or a slow device. Boot once with `initcall_debug` and `log_buf_len=4M`; `firstlight blame` then names it.",
-        model: "the length of the silence, which is measured; 90 % of it is expected to be saved if its cause goes, 65 % of one below 1 s, and 96 % of the tests of ciphers",
+        model: "the length of the silence, which is measured; 90 % of it is expected to be saved if its cause goes, 65 % of one below 1 s, and 96 % of the tests of ciphers. The range reaches from the line before it to the line after it",
         risk: "depends on the cause",
         confidence: Confidence::Low,
         needs: "a kernel log without `initcall_debug`",
         treatment: None,
-        watch: &[silence::BANNER],
+        watch: &[BANNER],
         find: |v: &View<'_>| silence::silences(v),
     },
     Rule {
@@ -338,7 +338,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Kernel,
         title: "The kernel image contains all its symbols",
         about: "CONFIG_KALLSYMS_ALL puts the names of all variables into the kernel image. They are loaded and decompressed at every boot, and only debuggers use them.",
-        model: "rule of thumb: one fortieth of the decompression, which the boot shows, or the size of the kernel and the CPU's speed",
+        model: "what loading and decompressing the kernel take, by the share that the names of variables have of it, which is counted in the kernel. Rule of thumb without it: one fortieth of the decompression, which the boot shows, or the size of the kernel and the CPU's speed",
         risk: "crash traces show fewer names",
         confidence: Confidence::Low,
         needs: "a kernel configuration (`--config`); the kernel (`--image`), where the boot does not show its decompression",
@@ -390,7 +390,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Kernel,
         title: "Devices do not answer",
         about: "The driver tried, waited and tried again. Repair or disable what is broken or absent. Remove devices that the product does not have from its device tree or configuration.",
-        model: "measured: the time this boot spent on it; 50 % is expected to be saved, or 85 % of a wait as long as the timeout",
+        model: "measured: the time this boot spent on it; 50 % is expected to be saved, or 85 % of a wait as long as the timeout. The range has the search for missing firmware, too",
         risk: "depends on the device",
         confidence: Confidence::Medium,
         needs: "a kernel log",

@@ -191,7 +191,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Userspace,
         title: "No program logs anything for a long time",
         about: "systemd or the programs of the initramfs wait or work here, and no unit was starting. The next line names what ended the wait: a device, a timeout, or an answer from the network. Boot once with `systemd.log_level=debug` or `rd.debug`.",
-        model: "the length of the silence, which is measured; 75 % of it is expected to be saved if its cause goes. In a kernel log of an initramfs 90 %, or 65 % of one below 1 s",
+        model: "the length of the silence, which is measured; 75 % of it is expected to be saved if its cause goes. In a kernel log of an initramfs 90 %, or 65 % of one below 1 s. The range reaches from the line before it to the line after it",
         risk: "depends on the cause",
         confidence: Confidence::Low,
         needs: "a log with time stamps that has the lines of programs, and the end of the boot; or a kernel log of an initramfs, without `initcall_debug`",

@@ -68,6 +68,10 @@ pub(in crate::findings) const NO_ATA_LOG: &str = "the drive's logs are read with
 
 pub(in crate::findings) const NO_RESUME: &str = "a hibernated system is not resumed";
 
+pub(in crate::findings) fn ended_tests(time: impl Display, line: impl Display) -> String {
+    format!(" Another {time} ends with `{line}`.")
+}
+
 pub(in crate::findings) fn more_tests(time: impl Display, line: impl Display) -> String {
     format!(" Another {time} of such tests follow `{line}`.")
 }
