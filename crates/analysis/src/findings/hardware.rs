@@ -1,6 +1,7 @@
 //! Waits of the kernel for hardware that is slow, absent or broken.
 
 use super::evidence::Evidence;
+use super::firmware;
 use super::found::{Found, Scope};
 use super::silence::OF_SHORT;
 use super::subject::subject;
@@ -163,21 +164,13 @@ const COMPLAINTS: [(&str, &str, Nanos); 13] = [
         "an I2C bus was stuck",
         Nanos(1_000_000_000),
     ),
-    (FALLBACKS[0], MISSING_FIRMWARE, FIRMWARE_TIMEOUT),
-    (FALLBACKS[1], MISSING_FIRMWARE, FIRMWARE_TIMEOUT),
+    (firmware::FALLBACKS[0], MISSING_FIRMWARE, firmware::TIMEOUT),
+    (firmware::FALLBACKS[1], MISSING_FIRMWARE, firmware::TIMEOUT),
 ];
 
-/// What the kernel says when it begins to wait for a program that brings firmware: since 4.18,
-/// and before (drivers/base/firmware_loader/fallback.c, drivers/base/firmware_class.c).
-pub(super) const FALLBACKS: [&str; 2] = [
-    "Falling back to sysfs fallback",
-    "Falling back to user helper",
-];
 const MISSING_FIRMWARE: &str = "firmware for a device is missing";
 
-/// How long the kernel waits for a program that brings firmware
-/// (`/sys/class/firmware/timeout`), and which part of it is no other silence, in percent.
-const FIRMWARE_TIMEOUT: Nanos = Nanos(60_000_000_000);
+/// Which part of a whole timeout is no other silence, in percent.
 const WHOLE_TIMEOUT: i64 = 90;
 
 /// How long nothing was said before a line, at most `most`.
@@ -189,15 +182,6 @@ fn silence_before(view: &View<'_>, line: &Line<'_>, most: Nanos) -> Nanos {
 /// Whether a line was written by timers and threads, whatever else went on.
 fn is_timers(text: &str) -> bool {
     is_beside(text) || is_of_clock(text)
-}
-
-/// A long timeout may end so much later, as the kernel's timers are coarse, in percent.
-const LATE: i64 = 110;
-
-/// Whether a silence of that length after a line is a wait for firmware that `missing-hardware`
-/// measures.
-pub(super) fn is_wait_for_firmware(text: &str, silence: Nanos) -> bool {
-    FALLBACKS.iter().any(|f| text.contains(f)) && silence.0 <= FIRMWARE_TIMEOUT.0 / 100 * LATE
 }
 
 /// How long nothing was said after a line but what timers write beside, at most `most`.
@@ -240,9 +224,9 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
     for (text, what, usual) in COMPLAINTS {
         for line in view.said(text) {
             // A missing firmware is waited for after the line, others before it.
-            let (time, around) = match usual >= FIRMWARE_TIMEOUT {
+            let (time, around) = match usual >= firmware::TIMEOUT {
                 true => (
-                    silence_after(view, &line, Nanos(usual.0 / 100 * LATE)),
+                    silence_after(view, &line, firmware::LONGEST_WAIT),
                     around_firmware(view, &line),
                 ),
                 false => (silence_before(view, &line, usual), Nanos::ZERO),
@@ -272,7 +256,7 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
             }
             let names: Vec<String> = evidence.iter().flat_map(|e| subject(&e.text)).collect();
             // Who waited all of a timeout waited for nothing else.
-            let is_whole = time >= Nanos(FIRMWARE_TIMEOUT.0 / 100 * WHOLE_TIMEOUT);
+            let is_whole = time >= Nanos(firmware::TIMEOUT.0 / 100 * WHOLE_TIMEOUT);
             let (low, expected) = if is_whole { (40, 85) } else { (0, 50) };
             let mut found = Found::new();
             if what == MISSING_FIRMWARE {

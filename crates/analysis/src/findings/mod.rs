@@ -20,6 +20,7 @@ mod evidence;
 mod falcon;
 mod filesystems;
 mod finding;
+mod firmware;
 mod found;
 mod fstab;
 mod group;

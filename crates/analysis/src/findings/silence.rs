@@ -40,8 +40,8 @@ const LATE_PERCENT: i64 = 10;
 const FIRMWARE: &str = "firmware";
 const NO_FIRMWARE: [&str; 3] = [
     "Direct firmware load",
-    super::hardware::FALLBACKS[0],
-    super::hardware::FALLBACKS[1],
+    super::firmware::FALLBACKS[0],
+    super::firmware::FALLBACKS[1],
 ];
 
 /// The wait for the device of a hibernated system.
@@ -288,7 +288,7 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
         // The flush of the console is another rule's.
         let is_flush = flushed.as_ref().is_some_and(|f| from < f.to && f.from < to);
         let is_random = random.as_ref().is_some_and(|r| r.from == from);
-        let is_firmware = super::hardware::is_wait_for_firmware(line.text, to - from);
+        let is_firmware = super::firmware::is_wait(line.text, to - from);
         // All of the wait for the root is one finding.
         let is_root = root.as_ref().is_some_and(|r| r.0 <= from && to <= r.1);
         // Coarse stamps hide up to a step of it.

@@ -5,8 +5,8 @@ use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::{BANNER, View};
 use crate::findings::{
-    config, delays, driver_source, hardware, images, initramfs, kernel, modules, probes, root,
-    silence, startup, waits,
+    config, delays, driver_source, firmware, hardware, images, initramfs, kernel, modules, probes,
+    root, silence, startup, waits,
 };
 use crate::unpacking;
 
@@ -407,8 +407,8 @@ pub(super) const RULES: &[Rule] = &[
             "Timeout waiting for hardware interrupt",
             "controller timed out",
             "timeout waiting for bus ready",
-            hardware::FALLBACKS[0],
-            hardware::FALLBACKS[1],
+            firmware::FALLBACKS[0],
+            firmware::FALLBACKS[1],
         ],
         find: |v: &View<'_>| hardware::complaints(v),
     },
