@@ -180,8 +180,8 @@ fn decompression_tracers_and_deferrals_are_found() {
     let f = one(text, "deferred-probes");
     assert_eq!(f.title, "2 probes were deferred, for 1 device");
     assert_eq!(f.names, ["dev-a"]);
-    // The attempts go, but for a twentieth that the one that is left may take longer; what
-    // waited for the device lasted until the last of them.
+    // The attempts go, less a twentieth for the one that is then the first; what waited for the
+    // device lasted until the last of them.
     let all = (Nanos::from_millis(190), Nanos::from_millis(1_100));
     assert_eq!(f.saving, Some(all));
 }

@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Kernel,
         title: "The kernel defers probes",
         about: "A driver was probed before its dependencies were ready and had to be retried (deferred probe).",
-        model: "measured: the attempts themselves, and at most a twentieth more for what the kernel does around them. The log does not show what waited for the devices: at most the time from the first to the last attempt",
+        model: "measured: the attempts themselves, and at most a twentieth more or less for what the kernel does around them. The log does not show what waited for the devices: at most the time from the first to the last attempt",
         risk: "work on the device tree, the link order, or which drivers are modules",
         confidence: Confidence::Low,
         needs: "a kernel log with `initcall_debug`",
