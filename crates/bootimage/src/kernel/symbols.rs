@@ -13,6 +13,8 @@ const STEP: u32 = 256;
 const FURTHEST: usize = 16 << 20;
 /// So many places are tried, so that no image takes long.
 const MOST_TRIES: usize = 1 << 16;
+/// And so many of those at which the first names look right.
+const MOST_LIKELY: usize = 64;
 /// Tokens are so many, and take no more bytes than this.
 const TOKENS: usize = 256;
 const LONGEST_TOKENS: usize = 1 << 13;
@@ -52,7 +54,7 @@ struct Tables<'a> {
 impl<'a> Tables<'a> {
     fn new(kernel: &'a [u8], is_big_endian: bool) -> Option<Self> {
         let digits: Vec<u8> = (b'0'..=b'9').flat_map(|digit| [digit, 0]).collect();
-        let mut found = memchr::memmem::find_iter(kernel, &digits);
+        let mut found = memchr::memmem::find_iter(kernel, &digits).take(MOST_LIKELY);
         found.find_map(|zero| {
             let behind = zero + digits.len();
             let places = (behind..behind + LONGEST_TOKENS).filter(|at| at % 2 == 0);
@@ -111,8 +113,12 @@ impl<'a> Tables<'a> {
             Some((at, count))
         });
         let begins = counts.flat_map(|(at, count)| [(at + 4, count), (at + 8, count)]);
-        begins.take(MOST_TRIES).find_map(|(begin, count)| {
+        let likely = begins.take(MOST_TRIES).filter_map(|(begin, count)| {
             let second = u32::try_from(self.end(begin, STEP)? - begin).ok()?;
+            Some((begin, count, second))
+        });
+        let mut likely = likely.take(MOST_LIKELY);
+        likely.find_map(|(begin, count, second)| {
             let end = self.end(begin, count)?;
             let places = [4, 8].map(|step| end.next_multiple_of(step));
             let is_it =
