@@ -364,6 +364,24 @@ fn each_wait_for_a_program_that_brings_firmware_is_told_once() {
 }
 
 #[test]
+fn kernels_before_4_8_say_otherwise_that_random_numbers_are_ready() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+         say 2.7s 6 Freeing unused kernel memory: 1000K\nmark 2.7s memory-freed userspace\n\
+         say 4s 6 eth0 is up\nsay 184s 5 random: nonblocking pool is initialized\n",
+    );
+    let wait = of(&all, "random-wait").unwrap();
+    assert_eq!(range_ms(wait), (0, 54_000, 180_000));
+    // `random.trust_cpu=on` came with 4.19.
+    assert_eq!(wait.treatment, None);
+    assert!(
+        wait.why.contains("has no `random.trust_cpu`"),
+        "{}",
+        wait.why
+    );
+}
+
+#[test]
 fn a_silence_of_a_minute_is_no_wait_for_firmware_by_its_length_alone() {
     let why = |before: &str, after: &str| {
         let all = found(&format!(

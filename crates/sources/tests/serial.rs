@@ -229,6 +229,36 @@ fn allwinners_loaders_stamp_their_own_lines() {
     assert_eq!(at(mark::KERNEL_CLOCK_START), Some(2_466));
 }
 
+/// Up to the kernel, whose stamps are its own.
+#[test]
+fn the_firmware_of_a_raspberry_pi_counts_from_power_on() {
+    let log = "Raspberry Pi Bootcode\nRead File: start.elf, 2000000 (bytes)\n\
+               MESS:00:00:01.212454:0: brfs: File read: /mfs/sd/config.txt\n\
+               MESS:00:00:01.216673:0: brfs: File read: 209 bytes\n\
+               MESS:00:00:02.500000:0: brfs: File read: /mfs/sd/kernel8.img\n\
+               MESS:00:01:02.600000:0:NOTICE:  BL31: v2.11.0\n\
+               [    0.000000] Booting Linux on physical CPU 0x0\n\
+               [    0.000000] Linux version 6.1\n[    1.500000] x\n";
+    let record = read(&Serial, log.as_bytes());
+    assert_conserved(&record);
+    assert_eq!(record.zero(), mark::POWER_ON);
+    let at = |record: &Record, name: &str| record.mark(name).map(|m| m.at.0 / 1_000);
+    assert_eq!(at(&record, "start.elf"), Some(1_212_454));
+    assert_eq!(at(&record, "TF-A BL31"), Some(62_600_000));
+    assert_eq!(at(&record, mark::KERNEL_CLOCK_START), Some(62_600_000));
+
+    // As `vclog` and older firmware write it, in milliseconds.
+    let log = "003681.579: brfs: File read: /mfs/sd/a.dtb\n003681.616: Loading 'a.dtb'\n\
+               004121.144: brfs: File read: /mfs/sd/config.txt\n007136.902: brfs: File read: 9 bytes\n";
+    let record = read(&Serial, log.as_bytes());
+    assert_conserved(&record);
+    assert_eq!(at(&record, "start.elf"), Some(3_681_579));
+    assert_eq!(record.last().map(|end| end.0 / 1_000), Some(7_136_902));
+    // Three of them may be anything.
+    let few = log.lines().take(3).collect::<Vec<_>>().join("\n");
+    assert!(matches!(Serial.sniff(few.as_bytes()), Sniff::No));
+}
+
 /// The times of a stage, in milliseconds: from, to, and how long the loader says that it took.
 type Stage<'a> = (&'a str, Option<i64>, Option<i64>, Option<i64>);
 

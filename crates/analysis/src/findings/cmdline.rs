@@ -293,6 +293,10 @@ pub(super) struct RandomWait<'a> {
     is_last: bool,
 }
 
+/// Before Linux 4.8 getrandom() waited for this. Such a kernel has no `random.trust_cpu`, which
+/// came with 4.19.
+const NONBLOCKING_POOL: &str = "random: nonblocking pool is initialized";
+
 /// Whoever waited for the generator goes on within this time.
 const GOES_ON: Nanos = Nanos::from_millis(20);
 
@@ -305,7 +309,7 @@ pub(super) fn random_wait<'a>(view: &'a View<'_>) -> Option<RandomWait<'a>> {
     if view.has_flag("random.trust_cpu") {
         return None;
     }
-    let ready = ["crng init done", "random: fast init done"];
+    let ready = ["crng init done", "random: fast init done", NONBLOCKING_POOL];
     ready
         .into_iter()
         .filter_map(|text| {
@@ -383,7 +387,9 @@ pub(super) fn random_numbers(view: &View<'_>) -> Option<Found> {
         .parts(silence, low, expected, 100)
         .up_to(silence + made_anew(view, wait.from))
         .names(["random"]);
+    let is_old = wait.done.text.contains(NONBLOCKING_POOL);
     Some(match view.arm() {
+        _ if is_old => found.why(text::OLD_GENERATOR).cost(text::DAEMON_COST),
         // No 32-bit ARM has a generator that the kernel could trust.
         Some(_) => found.why(text::NO_GENERATOR).cost(text::SEED_COST),
         None => found.treatment("cmdline+=random.trust_cpu=on"),

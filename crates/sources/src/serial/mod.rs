@@ -136,7 +136,9 @@ fn sniff(head: &[u8], stages: &Stages) -> Sniff {
         }
     }
     match form {
-        Form::Own | Form::Elapsed | Form::Allwinner | Form::Qualcomm => Sniff::Yes,
+        Form::Own | Form::Elapsed | Form::Allwinner | Form::Qualcomm | Form::RaspberryPi => {
+            Sniff::Yes
+        }
         _ if loader || nested.saturating_mul(2) > stamped => Sniff::Yes,
         Form::TimeOfDay => Sniff::Maybe,
         // A loader of which nothing is known may stamp its lines so; prose does not.
@@ -240,7 +242,7 @@ fn boots(bytes: &[u8], form: Option<Form>, begin: Begin, stages: &Stages) -> Vec
             None => (None, &*line),
         };
         // A counter that runs from reset begins anew with it.
-        if form == Some(Form::Qualcomm)
+        if form.is_some_and(Form::is_from_reset)
             && let Some(first) = first
             && std::mem::replace(&mut before, first) > first
         {
@@ -326,7 +328,7 @@ impl Reader<'_> {
         *self.clock.get_or_insert_with(|| {
             self.step_ns = 10_u64.pow(9 - u32::from(digits.min(9)));
             let kind = match self.form {
-                Some(Form::Qualcomm) => ClockKind::Counter,
+                Some(form) if form.is_from_reset() => ClockKind::Counter,
                 _ => ClockKind::Wall,
             };
             recorder.clock("serial", kind, self.step_ns)
@@ -436,8 +438,8 @@ impl Reader<'_> {
     fn line(&mut self, line: Line<'_>, recorder: &mut Recorder) {
         let origin = self.origin(line.offset);
         let bytes = plain_blanks(line.bytes);
-        // Allwinner's loaders stamp their own lines; those of the kernel are its own.
-        if self.form == Some(Form::Allwinner) && begins_kernel(kernel_words(&bytes)) {
+        // Such loaders stamp their own lines; those of the kernel are its own.
+        if self.form.is_some_and(Form::is_until_kernel) && begins_kernel(kernel_words(&bytes)) {
             self.form = None;
             self.relation.join(self.last, origin, recorder);
         }
@@ -462,8 +464,10 @@ impl Reader<'_> {
             recorder.note(origin, &note::COARSE_STAMPS, String::new);
         }
         let (at, step) = self.time.next(form, &stamp);
-        if form == Form::Qualcomm {
+        if form.is_from_reset() {
             self.counts_from_reset(clock, origin, recorder);
+        }
+        if form == Form::Qualcomm {
             self.lengths.stamped(&screen(text), at, clock, recorder);
         }
         let silence = at.saturating_sub(self.quiet_since.unwrap_or(i64::MIN));
@@ -540,7 +544,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Qualcomm's loaders count from the reset.
+    /// Loaders of that kind count from the reset.
     fn counts_from_reset(&self, clock: ClockId, origin: Origin, recorder: &mut Recorder) {
         if self.last.is_none() {
             let firmware = Some(Phase::Firmware);

@@ -35,6 +35,22 @@ pub(super) enum Form {
     /// loaders write them. Their lines `D - 5887 - Image Auth, Done` are lengths, and
     /// `S - ` begins what they count.
     Qualcomm,
+    /// `MESS:00:00:01.216673:0: text` and `001216.673: text` in milliseconds since power came on,
+    /// as the firmware of a Raspberry Pi (`start.elf`) writes them with `uart_2ndstage=1`.
+    RaspberryPi,
+}
+
+impl Form {
+    /// Whether firmware or a loader stamps only its own lines, by a counter that runs from the
+    /// reset.
+    pub(super) const fn is_from_reset(self) -> bool {
+        matches!(self, Self::Qualcomm | Self::RaspberryPi)
+    }
+
+    /// Whether the kernel follows behind the last of these stamps, with its own.
+    pub(super) const fn is_until_kernel(self) -> bool {
+        matches!(self, Self::Allwinner | Self::RaspberryPi)
+    }
 }
 
 /// A stamp as it stands.
@@ -68,6 +84,9 @@ impl Form {
         if stamps >= FEWEST_OF_QUALCOMM && is_alone() {
             return Some(Self::Qualcomm);
         }
+        if lines().filter(|l| raspberry_pi(l.bytes).is_some()).count() >= FEWEST_OF_RASPBERRY_PI {
+            return Some(Self::RaspberryPi);
+        }
         let forms = [
             Self::Elapsed,
             Self::TimeOfDay,
@@ -92,6 +111,7 @@ impl Form {
             Self::Plain => plain(line),
             Self::Allwinner => allwinner(line),
             Self::Qualcomm => qualcomm(line),
+            Self::RaspberryPi => raspberry_pi(line),
         }
     }
 }
@@ -157,6 +177,46 @@ fn qualcomm(line: &[u8]) -> Option<(Stamp, &[u8])> {
         digits: 6,
     };
     Some((stamp, rest.strip_prefix(b" - ")?))
+}
+
+/// So many lines of this form are no chance.
+const FEWEST_OF_RASPBERRY_PI: usize = 4;
+
+fn raspberry_pi(line: &[u8]) -> Option<(Stamp, &[u8])> {
+    let stamped = |first: i64, digits: u8, text| {
+        let stamp = Stamp {
+            first,
+            last: None,
+            delta: None,
+            digits,
+        };
+        Some((stamp, text))
+    };
+    if let Some(rest) = line.strip_prefix(b"MESS:") {
+        let (hours, rest) = text::number(rest)?;
+        let (minutes, rest) = text::number(rest.strip_prefix(b":")?)?;
+        let (ns, digits, rest) = text::seconds(rest.strip_prefix(b":")?)?;
+        // The processor that wrote it.
+        let (_, rest) = text::number(rest.strip_prefix(b":")?)?;
+        let text = rest.strip_prefix(b":")?;
+        // Its last line has no end: what runs next writes behind it.
+        let text = text.strip_prefix(b" ").unwrap_or(text);
+        let whole = hours
+            .checked_mul(60)?
+            .checked_add(minutes)?
+            .checked_mul(60)?;
+        let whole = i64::try_from(whole).ok()?.checked_mul(SECOND_NS)?;
+        return stamped(whole.checked_add(ns)?, digits, text);
+    }
+    // Milliseconds of six digits, and three behind the point.
+    let (ms, point) = (line.get(..6)?, line.get(6..)?);
+    let us = point.strip_prefix(b".")?.get(..3)?;
+    let text = line.get(10..)?.strip_prefix(b": ")?;
+    let number = |digits: &[u8]| {
+        let (number, rest) = text::number(digits)?;
+        rest.is_empty().then_some(i64::try_from(number).ok()?)
+    };
+    stamped(number(ms)? * 1_000_000 + number(us)? * 1_000, 6, text)
 }
 
 fn own(line: &[u8]) -> Option<(Stamp, &[u8])> {

@@ -135,6 +135,7 @@ pub(super) const RULES: &[Rule] = &[
         watch: &[
             "crng init done",
             "random: fast init done",
+            "random: nonblocking pool is initialized",
             "uninitialized urandom read",
             BANNER,
         ],

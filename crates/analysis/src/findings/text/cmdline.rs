@@ -56,5 +56,11 @@ pub(in crate::findings) const NO_GENERATOR: &str = "A program asked for random n
      seed from the boot loader (`rng-seed` in the device tree's `/chosen`), or build in the \
      driver of a hardware generator.";
 
+pub(in crate::findings) const OLD_GENERATOR: &str = "Programs that call getrandom() wait until the kernel has collected enough entropy. This kernel \
+     has no `random.trust_cpu`. Start a program early that feeds the pool (`rngd`, `haveged`), or \
+     build in the driver of a hardware generator.";
+
+pub(in crate::findings) const DAEMON_COST: &str = "the program takes CPU time and memory";
+
 pub(in crate::findings) const SEED_COST: &str =
     "the kernel trusts the seed, which must differ at each boot";
