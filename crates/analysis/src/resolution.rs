@@ -47,7 +47,7 @@ pub struct Shares {
     pub time: f64,
     /// By the work of processes or units; `None` if the captures have none.
     pub work: Option<f64>,
-    /// By the waits of processes; `None` if the captures have none.
+    /// By the waits of processes; `None` if the captures have none, or the boots are too few.
     pub waits: Option<f64>,
     /// By any of them.
     pub any: f64,
@@ -165,6 +165,9 @@ impl Sample {
             let time = effect(&at(base), &at(new))
                 .is_some_and(|e| e.verdict != Verdict::NoDifference && is(e.delta));
             let by = |items: &Items| {
+                if boots < items.part.fewest() {
+                    return false;
+                }
                 let delta = items.delta(base, new);
                 delta.abs() > counts && is(delta)
             };
@@ -174,7 +177,8 @@ impl Sample {
             found.waits += u32::from(waits);
             found.any += u32::from(time || work || waits);
         }
-        let if_any = |items: &Items, count| (!items.values.is_empty()).then(|| share(count));
+        let is_judged = |i: &Items| !i.values.is_empty() && boots >= i.part.fewest();
+        let if_any = |items: &Items, count| is_judged(items).then(|| share(count));
         Shares {
             time: share(found.time),
             work: if_any(&self.work, found.work),

@@ -159,7 +159,9 @@ fn a_run_tells_apart_by_work_and_waits_what_time_hides() {
     for row in &found.ensembles {
         // All have worked alike, so no item is left to judge.
         assert_eq!(row.false_alarms.work, None);
-        let waits = row.false_alarms.waits.unwrap();
+        // Fewer boots may have the same wait by chance.
+        assert_eq!(row.false_alarms.waits.is_some(), row.boots >= 4);
+        let waits = row.false_alarms.waits.unwrap_or_default();
         assert!(waits < 0.005, "{row:?}");
         assert!(row.false_alarms.any >= row.false_alarms.time.max(waits));
     }
@@ -167,7 +169,7 @@ fn a_run_tells_apart_by_work_and_waits_what_time_hides() {
         panic!("{:?}", found.changed);
     };
     assert_eq!(sleeps.found.len(), 5);
-    for (boots, shares) in &sleeps.found {
+    for (boots, shares) in sleeps.found.iter().filter(|f| f.0 >= 4) {
         assert_eq!((shares.waits, shares.any), (Some(1.0), 1.0), "{boots}");
         assert!(shares.time < 0.05, "{shares:?}");
     }

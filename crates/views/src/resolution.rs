@@ -128,7 +128,7 @@ pub struct ResolutionShares {
     /// By the work of processes or units; null if the captures have none.
     #[schemars(range(min = 0, max = 100))]
     pub work_percent: Option<f64>,
-    /// By the waits of processes; null if the captures have none.
+    /// By the waits of processes; null if the captures have none, or the boots are too few.
     #[schemars(range(min = 0, max = 100))]
     pub waits_percent: Option<f64>,
     /// By any of them.
@@ -150,7 +150,7 @@ impl ResolutionShares {
     /// By first light, work, waits and any of them, with so many digits.
     fn cells(&self, digits: usize) -> [String; 4] {
         let known = |share: f64| format!("{share:.digits$} %");
-        let of = |share: Option<f64>| share.map_or("unknown".to_owned(), known);
+        let of = |share: Option<f64>| share.map_or("not judged".to_owned(), known);
         [
             known(self.time_percent),
             of(self.work_percent),

@@ -81,7 +81,7 @@ pub struct Gate {
     /// The work beside first light; `None` if a side does not have it, or too few boots.
     pub work: Option<GateParts>,
     /// The waits beside first light; `None` if no trace of the scheduler has them on both sides,
-    /// or a side has fewer than two boots.
+    /// or a side has fewer than four boots.
     pub waits: Option<GateParts>,
     /// Each budget.
     pub budgets: Vec<Budgeted>,
@@ -231,7 +231,7 @@ pub fn gate(boots: &Boots, question: &GateQuestion<'_>) -> Result<Gate, GateErro
 fn parts(boots: &Boots, part: Part, allowed: Nanos) -> Option<GateParts> {
     let (before, after) = (boots.boots, boots.against?);
     // One boot does not say how far neutral perturbations move it.
-    if before < 2 || after < 2 {
+    if before.min(after) < part.fewest() {
         return None;
     }
     let of = |kind: &TimeKind| {

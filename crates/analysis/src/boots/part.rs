@@ -30,6 +30,16 @@ impl Part {
         }
     }
 
+    /// How many boots of each side it takes. Waits often have few lengths, and fewer boots may all
+    /// have the same one by chance: of 200 boots without a change, one pair of two a side in ten
+    /// was called different (`experiments/resolution-work`).
+    pub(crate) const fn fewest(self) -> usize {
+        match self {
+            Self::Work => 2,
+            Self::Wait => 4,
+        }
+    }
+
     /// Whose it is: the first kind that both sides have is judged.
     pub(crate) const fn kinds(self) -> &'static [TimeKind] {
         match self {

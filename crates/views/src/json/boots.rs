@@ -183,7 +183,7 @@ pub struct Gate {
     /// Work beside first light; null if a side does not have it or has fewer than two boots.
     pub work: Option<GateParts>,
     /// Waits beside first light; null if no trace of the scheduler has them on both sides, or a
-    /// side has fewer than two boots.
+    /// side has fewer than four boots.
     pub waits: Option<GateParts>,
     /// Budgets.
     pub budgets: Vec<GateBudget>,
