@@ -329,13 +329,17 @@ pub fn run_resolution(
     if let Some(unknown) = changed.iter().find(is_there) {
         return Err(RunError::NoVariant(unknown.clone()));
     }
+    let mut variants: Vec<(&str, Vec<usize>)> = Vec::new();
+    for boot in boots {
+        if !variants.iter().any(|v| v.0 == boot.variant) {
+            variants.push((boot.variant, Vec::new()));
+        }
+    }
     // A boot without first light is none.
     let boots: Vec<&RunBoot<'_>> = boots.iter().filter(|b| b.first_light.is_some()).collect();
-    let mut variants: Vec<(&str, Vec<usize>)> = Vec::new();
     for (place, boot) in boots.iter().enumerate() {
-        match variants.iter_mut().find(|v| v.0 == boot.variant) {
-            Some((_, places)) => places.push(place),
-            None => variants.push((boot.variant, vec![place])),
+        if let Some((_, places)) = variants.iter_mut().find(|v| v.0 == boot.variant) {
+            places.push(place);
         }
     }
     let lights = |places: &[usize]| -> Vec<Nanos> {
