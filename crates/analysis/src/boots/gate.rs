@@ -113,7 +113,7 @@ pub struct GateCompared {
 pub struct GateParts {
     /// What they are parts of their items' times of.
     pub part: Part,
-    /// What the items have more in all: see [`Part::total`].
+    /// What the items have more in all: of work the sum, of waits the largest change.
     pub delta: Nanos,
     /// How much more is still fine.
     pub allowed: Nanos,
