@@ -83,6 +83,18 @@ pub(super) fn tool(name: &str, args: &[&str]) -> bool {
     }
 }
 
+/// Unmounts. A program that another test starts has this one's open files until it is loaded, so a
+/// file system may be busy for a moment.
+pub(super) fn unmount(at: &str) -> bool {
+    (0..50).any(|_| {
+        let done = tool("umount", &[at]);
+        if !done {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        done
+    })
+}
+
 /// Calls `each` with the path and the pieces of every regular file below
 /// `root`, as the map has them.
 pub(super) fn each_file(

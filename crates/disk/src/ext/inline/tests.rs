@@ -9,7 +9,7 @@ use super::move_inline;
 use crate::Edited;
 use crate::ext::arrange::ArrangeError;
 use crate::ext::map;
-use crate::testing::{FORMATS, damaged, ext, is_clean, noise, small_ext4, tool, tree};
+use crate::testing::{FORMATS, damaged, ext, is_clean, noise, small_ext4, tool, tree, unmount};
 use rawimage::Part;
 use rustix::fs::{XattrFlags, getxattr, setxattr};
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ fn mounted(image: &Path) -> Option<(Files, Vec<Vec<u8>>)> {
         note.truncate(length);
         note
     });
-    assert!(tool("umount", &[paths[1]]));
+    assert!(unmount(paths[1]));
     Some((all, notes.to_vec()))
 }
 

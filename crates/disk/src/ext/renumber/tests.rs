@@ -10,7 +10,9 @@ use crate::Edited;
 use crate::ext::arrange::{ArrangeError, Wanted, arrange};
 use crate::ext::map;
 use crate::map::Map;
-use crate::testing::{FORMATS, contain, damaged, each_file, ext, is_clean, small_ext4, tool, tree};
+use crate::testing::{
+    FORMATS, contain, damaged, each_file, ext, is_clean, small_ext4, tool, tree, unmount,
+};
 use rawimage::Part;
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -175,7 +177,7 @@ fn mounted(image: &Path, root: &Path) -> Option<String> {
         .args([root, at.path()])
         .output();
     let links = fs::metadata(at.path().join("hard")).map(|m| m.nlink());
-    assert!(tool("umount", &[paths[1]]));
+    assert!(unmount(paths[1]));
     assert_eq!(links.unwrap(), 2);
     let text = String::from_utf8_lossy(&run.unwrap().stdout).into_owned();
     Some(text.replace(paths[1], ""))
