@@ -1,6 +1,9 @@
 //! The formats that the target and the host share, and what both do with them:
 //! captures, the payload that a lab trial hands out, and the agent's configuration.
 
+/// How the lines begin that this program writes into the kernel's log.
+pub const LINES: &str = "firstlight: ";
+
 pub mod access;
 #[cfg(target_os = "linux")]
 pub mod before_exec;

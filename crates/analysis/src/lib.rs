@@ -142,7 +142,7 @@ pub use place::Place;
 pub use plan::{Step, plan};
 pub use readings::{Readings, readings};
 pub use resolution::{
-    Alike, COUNTS, DRAWS, Found, Resolution, RunBoot, RunChange, RunError, RunResolution, Shares,
+    Alike, DRAWS, Found, Resolution, RunBoot, RunChange, RunError, RunResolution, Shares,
     run_resolution,
 };
 pub use sequential::{Answer, Looks, TimeDrift, drift, scatter};

@@ -14,7 +14,7 @@ const MOST_BOOTS: usize = 6;
 
 /// What a change of an item's work or wait has to come to, in percent of the median of all boots,
 /// before it counts: longer names alone move the work of some items by microseconds.
-pub const COUNTS: f64 = 0.1;
+const COUNTS: f64 = 0.1;
 
 /// One boot of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub struct Resolution {
     pub found: Vec<Found>,
 }
 
-/// The share of pairs that are told apart, by what they are judged by.
+/// The share of pairs that are called different, by what is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
     /// By first light.
@@ -67,6 +67,8 @@ struct Sample {
     first_light: Vec<Nanos>,
     work: Items,
     waits: Items,
+    /// What a change of items has to come to.
+    counts: Nanos,
 }
 
 /// A part of items' times: for each item, what each boot has of it.
@@ -75,7 +77,7 @@ struct Items {
     values: Vec<Vec<Nanos>>,
 }
 
-/// How often pairs were told apart.
+/// How many pairs were called different.
 #[derive(Default)]
 struct Counts {
     time: u32,
@@ -108,16 +110,16 @@ impl Items {
         }
     }
 
+    /// Whether ensembles of so many boots are judged by it.
+    const fn judges(&self, boots: usize) -> bool {
+        !self.values.is_empty() && boots >= self.part.fewest()
+    }
+
     /// By how much the boots at `new` differ from those at `base`; zero if they are alike.
     fn delta(&self, base: &[usize], new: &[usize]) -> Nanos {
         let changed = self.values.iter().filter_map(|values| {
-            let at = |places: &[usize]| -> Vec<Nanos> {
-                places
-                    .iter()
-                    .filter_map(|p| values.get(*p).copied())
-                    .collect()
-            };
-            self.part.changed(&at(base), &at(new))
+            self.part
+                .changed(&picked(values, base), &picked(values, new))
         });
         self.part.total(changed)
     }
@@ -129,67 +131,84 @@ impl Sample {
             first_light: boots.iter().filter_map(|b| b.first_light).collect(),
             work: Items::of(boots, Part::Work, counts),
             waits: Items::of(boots, Part::Wait, counts),
+            counts,
         }
     }
 
-    /// Draws `boots` of each of `pools`, two sets of places in the sample, without a place
-    /// twice, and asks of each pair by what it `is` told apart. Every call makes the same draws.
-    fn drawn(
-        &self,
-        pools: [&[usize]; 2],
-        boots: usize,
-        counts: Nanos,
-        is: impl Fn(Nanos) -> bool,
-    ) -> Shares {
-        let mut chance = Chance(1);
-        let [mut from, mut other] = pools.map(<[usize]>::to_vec);
-        let same = pools[0] == pools[1];
+    /// How many pairs of `boots` of each of `pools` are called different, if a difference `is` one
+    /// that matters.
+    fn shares(&self, pools: [&[usize]; 2], boots: usize, is: impl Fn(Nanos) -> bool) -> Shares {
         let mut found = Counts::default();
-        for _ in 0..DRAWS {
-            shuffle(&mut from, boots * if same { 2 } else { 1 }, &mut chance);
-            if !same {
-                shuffle(&mut other, boots, &mut chance);
-            }
-            let new = if same {
-                from.get(boots..2 * boots)
-            } else {
-                other.get(..boots)
-            };
-            let (Some(base), Some(new)) = (from.get(..boots), new) else {
-                continue;
-            };
-            let at = |places: &[usize]| -> Vec<Nanos> {
-                let light = |p: &usize| self.first_light.get(*p).copied();
-                places.iter().filter_map(light).collect()
-            };
-            let time = effect(&at(base), &at(new))
+        each_pair(pools, boots, |base, new| {
+            let lights = [base, new].map(|places| picked(&self.first_light, places));
+            let time = effect(&lights[0], &lights[1])
                 .is_some_and(|e| e.verdict != Verdict::NoDifference && is(e.delta));
             let by = |items: &Items| {
-                if boots < items.part.fewest() {
-                    return false;
+                items.judges(boots) && {
+                    let delta = items.delta(base, new);
+                    delta.abs() > self.counts && is(delta)
                 }
-                let delta = items.delta(base, new);
-                delta.abs() > counts && is(delta)
             };
             let (work, waits) = (by(&self.work), by(&self.waits));
             found.time += u32::from(time);
             found.work += u32::from(work);
             found.waits += u32::from(waits);
             found.any += u32::from(time || work || waits);
-        }
-        let is_judged = |i: &Items| !i.values.is_empty() && boots >= i.part.fewest();
-        let if_any = |items: &Items, count| is_judged(items).then(|| share(count));
+        });
+        let if_judged = |items: &Items, count| items.judges(boots).then(|| share(count));
         Shares {
             time: share(found.time),
-            work: if_any(&self.work, found.work),
-            waits: if_any(&self.waits, found.waits),
+            work: if_judged(&self.work, found.work),
+            waits: if_judged(&self.waits, found.waits),
             any: share(found.any),
         }
     }
+
+    /// How often `boots` of `alike` are called slower than others of them by first light, once
+    /// they are all delayed by each of `delays`.
+    fn found(&self, alike: &[usize], boots: usize, delays: &[Nanos]) -> Vec<f64> {
+        let mut found = vec![0_u32; delays.len()];
+        each_pair([alike, alike], boots, |base, new| {
+            let [base, new] = [base, new].map(|places| picked(&self.first_light, places));
+            for (delay, count) in delays.iter().zip(&mut found) {
+                let moved: Vec<Nanos> = new.iter().map(|ns| *ns + *delay).collect();
+                let verdict = effect(&base, &moved).map(|e| e.verdict);
+                *count += u32::from(verdict == Some(Verdict::Slower));
+            }
+        });
+        found.into_iter().map(share).collect()
+    }
+}
+
+/// The values at these places.
+fn picked(values: &[Nanos], places: &[usize]) -> Vec<Nanos> {
+    let at = places.iter().filter_map(|p| values.get(*p).copied());
+    at.collect()
 }
 
 fn share(count: u32) -> f64 {
     f64::from(count) / f64::from(DRAWS)
+}
+
+/// Draws pairs of ensembles, `boots` places of each of `pools`. No place occurs twice in a pair,
+/// where both pools are the same. Every call makes the same draws.
+fn each_pair(pools: [&[usize]; 2], boots: usize, mut each: impl FnMut(&[usize], &[usize])) {
+    let mut chance = Chance(1);
+    let [mut from, mut other] = pools.map(<[usize]>::to_vec);
+    let is_one_pool = pools[0] == pools[1];
+    for _ in 0..DRAWS {
+        let new = if is_one_pool {
+            shuffle(&mut from, 2 * boots, &mut chance);
+            from.get(boots..2 * boots)
+        } else {
+            shuffle(&mut from, boots, &mut chance);
+            shuffle(&mut other, boots, &mut chance);
+            other.get(..boots)
+        };
+        if let (Some(base), Some(new)) = (from.get(..boots), new) {
+            each(base, new);
+        }
+    }
 }
 
 /// Fisher and Yates' shuffle of the first `used` places.
@@ -200,53 +219,34 @@ fn shuffle(places: &mut [usize], used: usize, chance: &mut Chance) {
     }
 }
 
+/// What part of all boots' median these percent are.
+fn part_of(middle: Nanos, percent: f64) -> Nanos {
+    Nanos((middle.get() as f64 * percent / 100.0) as i64)
+}
+
 /// Draws pairs of ensembles from `alike`, boots that differ only in neutral perturbations, and
 /// judges each pair as a variant is judged, by first light, and as a gate judges the work and the
 /// waits of items. For each of `delays`, in percent, it judges first light again with one
 /// side delayed. Returns one row per ensemble size.
 fn resolution(sample: &Sample, alike: &[usize], delays: &[f64], middle: Nanos) -> Vec<Resolution> {
     let sizes = 2..=MOST_BOOTS.min(alike.len() / 2);
+    let lengths: Vec<Nanos> = delays.iter().map(|d| part_of(middle, *d)).collect();
     let row = |boots| {
-        let delayed = |percent: &f64| {
-            let delay = Nanos((middle.get() as f64 * percent / 100.0) as i64);
-            Found {
-                percent: *percent,
-                part: delayed(sample, alike, boots, delay),
-            }
-        };
+        let found = sample.found(alike, boots, &lengths);
+        let found = delays.iter().zip(found);
         Resolution {
             boots,
             margin: margin(boots),
-            false_alarms: sample.drawn([alike, alike], boots, counts(middle), |_| true),
-            found: delays.iter().map(delayed).collect(),
+            false_alarms: sample.shares([alike, alike], boots, |_| true),
+            found: found
+                .map(|(percent, part)| Found {
+                    percent: *percent,
+                    part,
+                })
+                .collect(),
         }
     };
     sizes.map(row).collect()
-}
-
-/// How often `boots` of `alike` are called slower than others of them once all are delayed.
-fn delayed(sample: &Sample, alike: &[usize], boots: usize, delay: Nanos) -> f64 {
-    let mut chance = Chance(1);
-    let mut places = alike.to_vec();
-    let mut found = 0;
-    for _ in 0..DRAWS {
-        shuffle(&mut places, 2 * boots, &mut chance);
-        let (Some(base), Some(new)) = (places.get(..boots), places.get(boots..2 * boots)) else {
-            continue;
-        };
-        let at = |places: &[usize], delay: Nanos| -> Vec<Nanos> {
-            let light = |p: &usize| sample.first_light.get(*p).map(|ns| *ns + delay);
-            places.iter().filter_map(light).collect()
-        };
-        let verdict = effect(&at(base, Nanos::ZERO), &at(new, delay)).map(|e| e.verdict);
-        found += u32::from(verdict == Some(Verdict::Slower));
-    }
-    share(found)
-}
-
-/// What a change of items has to come to where all boots take `middle`.
-fn counts(middle: Nanos) -> Nanos {
-    Nanos((middle.get() as f64 * COUNTS / 100.0) as i64)
 }
 
 /// Pairs of variants that are alike, as they were booted.
@@ -286,6 +286,8 @@ pub struct RunResolution {
     pub range: (Nanos, Nanos),
     /// Their median.
     pub median: Nanos,
+    /// What a change of an item's work or wait has to come to before it counts.
+    pub counts: Nanos,
     /// What ensembles of them tell apart.
     pub ensembles: Vec<Resolution>,
     /// Pairs of variants, as they were booted.
@@ -353,7 +355,7 @@ pub fn run_resolution(
     let (Some(middle), Some(range), true) = (median(&all), range(&all), pool.len() > 3) else {
         return Err(RunError::TooFew(pool.len()));
     };
-    let counts = counts(middle);
+    let counts = part_of(middle, COUNTS);
     let sample = Sample::of(&boots, counts);
     let base = variants.iter().find(|v| v.0 == baseline);
     let base = base.map_or_else(Vec::new, |v| lights(&v.1));
@@ -362,7 +364,7 @@ pub fn run_resolution(
         let found = (2..=most).map(|boots| {
             let pools = [pool.as_slice(), places.as_slice()];
             let is_slower = |delta: Nanos| delta > Nanos::ZERO;
-            (boots, sample.drawn(pools, boots, counts, is_slower))
+            (boots, sample.shares(pools, boots, is_slower))
         });
         Some(RunChange {
             variant: (*name).to_owned(),
@@ -376,6 +378,7 @@ pub fn run_resolution(
         variants: alike.len(),
         range,
         median: middle,
+        counts,
         alike: Alike::of(&times),
         changed: changed.collect(),
         ensembles: resolution(&sample, &pool, delays, middle),

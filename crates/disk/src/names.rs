@@ -119,22 +119,34 @@ impl Names {
 
     /// How many names a directory has.
     pub(super) fn count(&self, directory: u32) -> usize {
-        self.names.iter().filter(|n| n.parent == directory).count()
+        let by_parent = self.by_parent();
+        let until = |is_before: &dyn Fn(u32) -> bool| {
+            by_parent.partition_point(|n| is_before(self.key(*n).0))
+        };
+        until(&|parent| parent <= directory) - until(&|parent| parent < directory)
+    }
+
+    /// The parent of the name at this place, and its bytes.
+    fn key(&self, place: u32) -> (u32, &[u8]) {
+        let name = self.names.get(place as usize);
+        name.map_or((0, &[][..]), |n| (n.parent, self.bytes(n)))
+    }
+
+    fn by_parent(&self) -> &[u32] {
+        self.by_parent.get_or_init(|| {
+            let count = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+            let mut all: Vec<u32> = (0..count).collect();
+            all.sort_unstable_by(|a, b| self.key(*a).cmp(&self.key(*b)));
+            all
+        })
     }
 
     fn child(&self, parent: u32, name: &[u8]) -> Option<u32> {
-        let key = |n: &u32| {
-            let name = self.names.get(*n as usize);
-            name.map_or((0, &[][..]), |n| (n.parent, self.bytes(n)))
-        };
-        let by_parent = self.by_parent.get_or_init(|| {
-            let count = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-            let mut all: Vec<u32> = (0..count).collect();
-            all.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
-            all
-        });
-        let at = by_parent.partition_point(|n| key(n) < (parent, name));
-        let found = by_parent.get(at).filter(|n| key(n) == (parent, name))?;
+        let by_parent = self.by_parent();
+        let at = by_parent.partition_point(|n| self.key(*n) < (parent, name));
+        let found = by_parent
+            .get(at)
+            .filter(|n| self.key(**n) == (parent, name))?;
         Some(self.names.get(*found as usize)?.inode)
     }
 

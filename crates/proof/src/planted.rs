@@ -223,9 +223,6 @@ fn proven(
     })
 }
 
-/// How lines of our own agent begin.
-const AGENT: &str = "firstlight: ";
-
 /// When a boot reached the first light of its experiment. An agent that waits for a line wakes
 /// at the kernel's next tick (`wake_up_klogd` in kernel/printk/printk.c defers it), up to 4 ms
 /// after the line: its own stamp is exact.
@@ -236,7 +233,7 @@ fn light(record: &Record, wanted: &FirstLight) -> Option<Nanos> {
     };
     let lines = record.messages().iter().filter(|m| {
         let line = record.text(m);
-        line.contains(text) && !line.starts_with(AGENT)
+        line.contains(text) && !line.starts_with(agent::LINES)
     });
     let written = lines.filter_map(|m| m.at).filter(|at| *at <= seen).max();
     Some(written.unwrap_or(seen))

@@ -5,7 +5,7 @@ use crate::json::values::VERDICTS;
 use crate::terminal::layout::{DIM, Screen, clean, delta, right};
 use crate::terminal::style::Style;
 use crate::terminal::table::{Column, Table, cell};
-use analysis::{COUNTS, DRAWS, RunResolution, Shares};
+use analysis::{DRAWS, RunResolution, Shares};
 use record::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -74,7 +74,7 @@ impl Resolution {
             max_ns: found.range.1.get(),
             draws: DRAWS,
             ensembles: found.ensembles.iter().map(ResolutionEnsemble::of).collect(),
-            counts_ns: (found.median.get() as f64 * COUNTS / 100.0) as i64,
+            counts_ns: found.counts.get(),
             pairs: found.alike.pairs,
             told_apart: found.alike.told_apart,
             changed: changed.collect(),
@@ -236,7 +236,7 @@ impl Resolution {
         })
     }
 
-    /// What ensembles are told apart by, if more than first light is known: boots on each side,
+    /// How often ensembles are called different, if more than first light is judged: boots on each side,
     /// what is compared, and the shares by first light, work, waits and any of them.
     fn by_part(&self) -> Vec<[String; 6]> {
         let has_parts = |s: &ResolutionShares| s.work_percent.or(s.waits_percent).is_some();

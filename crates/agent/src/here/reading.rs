@@ -5,6 +5,7 @@
 
 use super::log::kmsg;
 use super::measured_hz;
+use crate::LINES;
 use crate::clocks::{Stamp, hz_in_log};
 use crate::sys::{self, read_kernel_file};
 use rustix::fs::{Mode, OFlags, SeekFrom, open, seek};
@@ -62,7 +63,7 @@ pub fn read_clocks() -> Said {
             refused: None,
         },
         Err(why) => Said {
-            lines: vec![format!("firstlight: {}", line())],
+            lines: vec![format!("{LINES}{}", line())],
             refused: Some(format!(
                 "cannot write to {KMSG}: {why}; run as root, so that the reading has a timestamp \
                  of the kernel log"
@@ -79,7 +80,7 @@ fn written(line: &dyn Fn() -> String) -> io::Result<Vec<String>> {
     seek(&kmsg, SeekFrom::End(0))?;
     let mut said = Vec::new();
     for _ in 0..2 {
-        let line = format!("firstlight: {}", line());
+        let line = format!("{LINES}{}", line());
         // The kernel takes one record a write.
         write(&kmsg, format!("{LEVEL}{line}\n").as_bytes())?;
         said.push(line);

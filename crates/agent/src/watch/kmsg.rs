@@ -64,7 +64,7 @@ fn matches(record: &[u8], text: &[u8]) -> bool {
     let begin = find(record, b";").map_or(0, |i| i + 1);
     let line = record.get(begin..).unwrap_or_default();
     let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
-    if line.starts_with(b"firstlight: ") {
+    if line.starts_with(crate::LINES.as_bytes()) {
         return false;
     }
     find(&unescaped(line), text).is_some()

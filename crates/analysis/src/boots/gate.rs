@@ -243,15 +243,10 @@ fn parts(boots: &Boots, part: Part, allowed: Nanos) -> Option<GateParts> {
     };
     let items = part.kinds().iter().find_map(of)?;
     // What only some boots of a side have says nothing of that side.
-    let has =
-        |side: &Option<Distribution>, all: usize| side.as_ref().is_some_and(|d| d.boots == all);
-    let changed = items.iter().filter(|i| match (&i.base, &i.against) {
-        (Some(_), Some(_)) => {
-            let [base, against] = &i.values;
-            has(&i.base, before) && has(&i.against, after) && part.changed(base, against).is_some()
-        }
-        (None, new) => has(new, after),
-        (base, None) => has(base, before),
+    let changed = items.iter().filter(|i| {
+        let [base, against] = &i.values;
+        let has_both = i.base.is_some() && i.against.is_some();
+        is_in_all(i, (before, after)) && (!has_both || part.changed(base, against).is_some())
     });
     let mut changed: Vec<BootsTime> = changed.map(|i| (*i).clone()).collect();
     changed.sort_by_cached_key(|i| (std::cmp::Reverse(i.delta().abs()), i.name.clone()));
@@ -271,6 +266,12 @@ fn parts(boots: &Boots, part: Part, allowed: Nanos) -> Option<GateParts> {
             false => GateVerdict::Passed,
         },
     })
+}
+
+/// Whether all of so many boots of each side have a time that any of that side has.
+fn is_in_all(time: &BootsTime, (before, after): (usize, usize)) -> bool {
+    let is_in = |side: &Option<Distribution>, all| side.as_ref().is_none_or(|d| d.boots == all);
+    is_in(&time.base, before) && is_in(&time.against, after)
 }
 
 /// The comparison, and why it is as it is, if that is not for its length.
@@ -378,14 +379,13 @@ fn items(boots: &Boots) -> (Vec<BootsTime>, Vec<BootsTime>) {
         return (Vec::new(), Vec::new());
     };
     // What only some boots of a side have is neither new nor gone.
-    let is_in_all = |i: &BootsTime| match (&i.base, &i.against) {
-        (Some(_), Some(_)) => true,
-        (None, new) => new.as_ref().is_some_and(|d| d.boots == after),
-        (base, None) => base.as_ref().is_some_and(|d| d.boots == boots.boots),
+    let is_known = |i: &BootsTime| {
+        let has_both = i.base.is_some() && i.against.is_some();
+        has_both || is_in_all(i, (boots.boots, after))
     };
     let times = || {
         let items = boots.items.iter();
-        items.filter(move |i| !i.kind.is_part_of_item() && is_in_all(i))
+        items.filter(|i| !i.kind.is_part_of_item() && is_known(i))
     };
     // A side without any items was not asked for them.
     let has_base = times().any(|i| i.base.is_some());

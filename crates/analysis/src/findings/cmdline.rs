@@ -347,18 +347,18 @@ pub(super) fn random_wait<'a>(view: &'a View<'_>) -> Option<RandomWait<'a>> {
         .max_by_key(|w| w.to - w.from)
 }
 
-/// The first kernel that makes each random number anew until its generator is ready
+/// The first kernel that computes a new key for each random number until its generator is ready
 /// (`crng_make_state` and `get_random_u32` in drivers/char/random.c).
-const ANEW: (u64, u64) = (5, 18);
+const KEY_FOR_EACH: (u64, u64) = (5, 18);
 
 /// What these numbers take of a kernel's start, at most, in percent: it asks for them wherever it
 /// makes room for objects. 15 % of the log of an ARM until its first program, at 1 GIPS with 256
 /// MiB and at 125 MIPS with 1.5 GiB, went with a seed.
 const OF_START: i64 = 20;
 
-/// What random numbers that are made anew may take before the wait for good ones, which begins
-/// at `from`.
-fn made_anew(view: &View<'_>, from: Nanos) -> Nanos {
+/// How long random numbers may take that a kernel computes before its generator is ready: up to
+/// `from`, when the wait for it begins.
+fn time_of_early_numbers(view: &View<'_>, from: Nanos) -> Nanos {
     let version = view.said(BANNER).find_map(|l| {
         let (major, rest) = l.behind(BANNER)?.split_once('.')?;
         Some((number(major)?, number(rest)?))
@@ -366,7 +366,7 @@ fn made_anew(view: &View<'_>, from: Nanos) -> Nanos {
     let mut rows = view.phases.phases.iter();
     let kernel = rows.find(|p| p.name == Phase::Kernel);
     let start = kernel.map(|p| (p.end.min(from) - p.start).max(Nanos::ZERO));
-    let start = start.filter(|_| version.is_some_and(|v| v >= ANEW));
+    let start = start.filter(|_| version.is_some_and(|v| v >= KEY_FOR_EACH));
     start.map_or(Nanos::ZERO, |start| Nanos(start.0 / 100 * OF_START))
 }
 
@@ -385,7 +385,7 @@ pub(super) fn random_numbers(view: &View<'_>) -> Option<Found> {
         .evidence(wait.early.map(|l| view.quote(&l)))
         .evidence([view.quote(&wait.done)])
         .parts(silence, low, expected, 100)
-        .up_to(silence + made_anew(view, wait.from))
+        .up_to(silence + time_of_early_numbers(view, wait.from))
         .names(["random"]);
     let is_old = wait.done.text.contains(NONBLOCKING_POOL);
     Some(match view.arm() {

@@ -307,6 +307,12 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
     found
 }
 
+/// Whether the log says that a file of firmware was not found.
+fn misses_firmware(view: &View<'_>) -> bool {
+    let mut texts = view.record.messages().iter().map(|m| view.record.text(m));
+    texts.any(|t| NO_FIRMWARE.iter().any(|n| t.contains(n)))
+}
+
 /// What is told of some silences.
 fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
     // One word skips all tests of ciphers: their silences are one finding.
@@ -320,8 +326,6 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
         }
         is_first
     });
-    let mut texts = view.record.messages().iter().map(|m| view.record.text(m));
-    let misses_firmware = texts.any(|t| NO_FIRMWARE.iter().any(|n| t.contains(n)));
     let told_tests = if tests > 0 {
         told_tests(view)
     } else {
@@ -348,14 +352,15 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
         let more = others.iter().chain(ended);
         let all = more.fold(gap, |sum, (other, _)| sum + *other);
         let after = view.quote(&next);
-        let hint = TIMEOUTS.iter().find(|(length, name, _)| {
+        let is_firmware = || {
             let is_near = [line.text, next.text].iter().any(|t| t.contains(FIRMWARE));
-            if *name == FIRMWARE && !is_near && !misses_firmware {
-                return false;
-            }
+            is_near || misses_firmware(view)
+        };
+        let hint = TIMEOUTS.iter().find(|(length, name, _)| {
             let past = gap - *length;
             let late = LATE.max(Nanos(length.0 / 100 * LATE_PERCENT));
-            Nanos(-EARLY.0) <= past && past <= late
+            let is_as_long = Nanos(-EARLY.0) <= past && past <= late;
+            is_as_long && (*name != FIRMWARE || is_firmware())
         });
         let mut found = Found::new();
         found.why = match told(line.text, next.text) {

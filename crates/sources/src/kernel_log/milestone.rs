@@ -340,7 +340,7 @@ impl Milestones {
     /// `firstlight: clocks ...`, which [`counter::clocks_line`] reads, and
     /// `firstlight: mark NAME`.
     fn firstlight(recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
-        let Some(words) = text.strip_prefix(b"firstlight: ") else {
+        let Some(words) = text.strip_prefix(agent::LINES.as_bytes()) else {
             return false;
         };
         if let Some(name) = words.strip_prefix(b"mark ") {

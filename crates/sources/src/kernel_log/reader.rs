@@ -577,7 +577,7 @@ impl Reader {
             self.local_clock.line(at, text);
             self.counter.line(recorder, at, text);
         }
-        self.has_others |= !text.starts_with(b"firstlight: ");
+        self.has_others |= !text.starts_with(agent::LINES.as_bytes());
         self.informs |= line.level.is_some_and(|l| l >= INFORMATION);
         let complains = |c: &&[u8]| memchr::memmem::find(text, c).is_some();
         if self.stamps.count <= QUIET_LINES && COMPLAINS.iter().any(complains) {

@@ -67,6 +67,18 @@ pub(super) struct Stamp {
     pub digits: u8,
 }
 
+impl Stamp {
+    /// Of one time alone.
+    const fn at(first: i64, digits: u8) -> Self {
+        Self {
+            first,
+            last: None,
+            delta: None,
+            digits,
+        }
+    }
+}
+
 impl Form {
     /// The form that most of the first lines have, if any.
     pub(super) fn of(head: &[u8]) -> Option<Self> {
@@ -145,12 +157,7 @@ fn allwinner(line: &[u8]) -> Option<(Stamp, &[u8])> {
             (i64::try_from(ms).ok()?.checked_mul(1_000_000)?, rest)
         }
     };
-    let stamp = Stamp {
-        first,
-        last: None,
-        delta: None,
-        digits: 3,
-    };
+    let stamp = Stamp::at(first, 3);
     Some((stamp, rest.strip_prefix(b"]")?))
 }
 
@@ -170,12 +177,7 @@ const FEWEST_OF_QUALCOMM: usize = 4;
 fn qualcomm(line: &[u8]) -> Option<(Stamp, &[u8])> {
     let rest = line.strip_prefix(b"B - ").or(line.strip_prefix(b"S - "))?;
     let (us, rest) = text::number(text::without_indent(rest))?;
-    let stamp = Stamp {
-        first: i64::try_from(us).ok()?.checked_mul(1_000)?,
-        last: None,
-        delta: None,
-        digits: 6,
-    };
+    let stamp = Stamp::at(i64::try_from(us).ok()?.checked_mul(1_000)?, 6);
     Some((stamp, rest.strip_prefix(b" - ")?))
 }
 
@@ -183,15 +185,6 @@ fn qualcomm(line: &[u8]) -> Option<(Stamp, &[u8])> {
 const FEWEST_OF_RASPBERRY_PI: usize = 4;
 
 fn raspberry_pi(line: &[u8]) -> Option<(Stamp, &[u8])> {
-    let stamped = |first: i64, digits: u8, text| {
-        let stamp = Stamp {
-            first,
-            last: None,
-            delta: None,
-            digits,
-        };
-        Some((stamp, text))
-    };
     if let Some(rest) = line.strip_prefix(b"MESS:") {
         let (hours, rest) = text::number(rest)?;
         let (minutes, rest) = text::number(rest.strip_prefix(b":")?)?;
@@ -206,7 +199,7 @@ fn raspberry_pi(line: &[u8]) -> Option<(Stamp, &[u8])> {
             .checked_add(minutes)?
             .checked_mul(60)?;
         let whole = i64::try_from(whole).ok()?.checked_mul(SECOND_NS)?;
-        return stamped(whole.checked_add(ns)?, digits, text);
+        return Some((Stamp::at(whole.checked_add(ns)?, digits), text));
     }
     // Milliseconds of six digits, and three behind the point.
     let (ms, point) = (line.get(..6)?, line.get(6..)?);
@@ -216,7 +209,8 @@ fn raspberry_pi(line: &[u8]) -> Option<(Stamp, &[u8])> {
         let (number, rest) = text::number(digits)?;
         rest.is_empty().then_some(i64::try_from(number).ok()?)
     };
-    stamped(number(ms)? * 1_000_000 + number(us)? * 1_000, 6, text)
+    let first = number(ms)? * 1_000_000 + number(us)? * 1_000;
+    Some((Stamp::at(first, 6), text))
 }
 
 fn own(line: &[u8]) -> Option<(Stamp, &[u8])> {
@@ -252,12 +246,7 @@ fn elapsed(line: &[u8]) -> Option<(Stamp, &[u8])> {
 
 /// A stamp of one time, whose bracket `rest` closes.
 fn closed(first: i64, digits: u8, rest: &[u8]) -> Option<(Stamp, &[u8])> {
-    let stamp = Stamp {
-        first,
-        last: None,
-        delta: None,
-        digits,
-    };
+    let stamp = Stamp::at(first, digits);
     Some((stamp, after_blank(rest.strip_prefix(b"]")?)?))
 }
 
@@ -275,12 +264,7 @@ fn plain(line: &[u8]) -> Option<(Stamp, &[u8])> {
     if digits < PLAIN_DIGITS || first >= EPOCH_NS {
         return None;
     }
-    let stamp = Stamp {
-        first,
-        last: None,
-        delta: None,
-        digits,
-    };
+    let stamp = Stamp::at(first, digits);
     Some((stamp, after_blank(rest)?))
 }
 
@@ -344,12 +328,7 @@ fn bare(line: &[u8]) -> Option<(Stamp, &[u8])> {
         },
     };
     let digits = 9_u32.saturating_sub(step.checked_ilog10()?);
-    let stamp = Stamp {
-        first,
-        last: None,
-        delta: None,
-        digits: u8::try_from(digits).ok()?,
-    };
+    let stamp = Stamp::at(first, u8::try_from(digits).ok()?);
     let text = after_blank(rest)?;
     // LAVA has two.
     Some((stamp, text.strip_prefix(b" ").unwrap_or(text)))
