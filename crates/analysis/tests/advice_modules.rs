@@ -49,6 +49,25 @@ fn modules_without_use_are_named_with_what_is_lost() {
     );
 }
 
+/// In virtual time an instruction takes as long as the capture states.
+#[test]
+fn modules_take_longer_on_a_slower_virtual_processor() {
+    let expected = |machine: &str| {
+        let facts = "fact module.kvm 1146880\nsay 100ms 6 smp: Brought up 1 node, 1 CPU\n";
+        let record = record(&format!("clock counter virtual\n{BOOT}{facts}{machine}"));
+        let all = advice(&record, &phases(&record), &SystemFacts::default()).findings;
+        let finding = all.iter().find(|f| f.id == "spare-modules").unwrap();
+        finding.expected.0 / 1_000_000
+    };
+    // 1,146,880 bytes at 330 ns.
+    assert_eq!(expected(""), 378);
+    let machine = |speed: &str| format!("fact machine pc, 1 vCPU at {speed} (QEMU), 512 MiB\n");
+    assert_eq!(expected(&machine("1 GIPS")), 378);
+    assert_eq!(expected(&machine("500 MIPS")), 756);
+    assert_eq!(expected(&machine("62.5 MIPS")), 6_055);
+    assert_eq!(expected(&machine("a time")), 378);
+}
+
 #[test]
 fn what_a_boot_needs_is_no_finding() {
     assert!(found("fact module.usbhid 65536\nfact module.ahci 49152\n").is_none());

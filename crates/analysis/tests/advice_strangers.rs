@@ -1,5 +1,5 @@
-//! What logs of strangers taught: a console that its flush gives away, a wait for random
-//! numbers that nothing else names, a processor that crawls, a line without words.
+//! What logs of strangers taught: a console that its flush gives away,
+//! a processor that crawls, a line without words.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -72,25 +72,6 @@ fn a_flush_behind_the_line_of_its_console_shows_a_console_without_a_word() {
     let all = found(&flush("", 0.001, 3.1));
     assert!(of(&all, "console-output").is_none());
     assert!(of(&all, "kernel-silence").is_some());
-}
-
-#[test]
-fn a_log_that_stands_still_until_there_are_random_numbers_waits_for_them() {
-    let text = |next: &str| {
-        format!(
-            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
-             say 1s 6 usb 1-1: SerialNumber: 1\nsay 41s 5 random: fast init done\n\
-             say {next} 6 alg: self-tests for x passed\nsay 60s 6 sd 0:0:0:0: [sda] disk\n"
-        )
-    };
-    let all = found(&text("41.002s"));
-    let wait = of(&all, "random-wait").unwrap();
-    assert_eq!(range_ms(wait), (20_000, 36_000, 40_000));
-    let of_usb = |f: &&Finding| f.evidence.iter().any(|e| e.text.contains("SerialNumber"));
-    let told = all.iter().filter(|f| f.id == "kernel-silence").find(of_usb);
-    assert!(told.is_none());
-    // Where nothing goes on with it, the generator was ready by chance.
-    assert!(of(&found(&text("55s")), "random-wait").is_none());
 }
 
 #[test]
@@ -282,36 +263,6 @@ fn a_flush_of_a_log_without_a_start_is_told_although_its_rate_is_unknown() {
 }
 
 #[test]
-fn random_numbers_at_the_end_of_a_log_may_be_what_it_waited_for() {
-    let log = |early: &str, end: &str| {
-        format!(
-            "source dmesg.txt kernel-log\nclock printk printk\n\
-             mark 0s kernel-clock-start kernel\nsay 8s 6 procd: - ubus -\n{early}\
-             say 108s 5 random: crng init done\n{end}"
-        )
-    };
-    let range = |early: &str, end: &str| {
-        let all = found(&log(early, end));
-        of(&all, "random-wait").map(range_ms)
-    };
-    let early = "say 8s 5 random: x: uninitialized urandom read (4 bytes read)\n";
-    assert_eq!(range("", ""), Some((0, 30_000, 100_000)));
-    assert_eq!(range(early, ""), Some((0, 50_000, 100_000)));
-    assert_eq!(
-        range("", "say 108.001s 6 next\n"),
-        Some((50_000, 90_000, 100_000))
-    );
-    // A log of another boot behind it went on with nothing.
-    assert_eq!(range("", "say 3s 6 before\n"), None);
-    // Nobody went on with them.
-    assert_eq!(range("", "say 150s 6 next\n"), None);
-    // What programs read too early is no end of a silence of the kernel.
-    let read = "say 60s 5 random: x: uninitialized urandom read (4 bytes read)\n";
-    let all = found(&log(read, ""));
-    assert!(all.iter().all(|f| !f.title.contains("uninitialized")));
-}
-
-#[test]
 fn a_disk_that_does_not_answer_has_a_word_of_the_command_line() {
     let all = found(
         "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
@@ -361,24 +312,6 @@ fn each_wait_for_a_program_that_brings_firmware_is_told_once() {
     let fallback = Some("config=CONFIG_FW_LOADER_USER_HELPER_FALLBACK=n");
     assert_eq!(firmware.treatment.as_deref(), fallback);
     assert!(of(&all, "kernel-silence").is_none(), "{all:?}");
-}
-
-#[test]
-fn kernels_before_4_8_say_otherwise_that_random_numbers_are_ready() {
-    let all = found(
-        "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
-         say 2.7s 6 Freeing unused kernel memory: 1000K\nmark 2.7s memory-freed userspace\n\
-         say 4s 6 eth0 is up\nsay 184s 5 random: nonblocking pool is initialized\n",
-    );
-    let wait = of(&all, "random-wait").unwrap();
-    assert_eq!(range_ms(wait), (0, 54_000, 180_000));
-    // `random.trust_cpu=on` came with 4.19.
-    assert_eq!(wait.treatment, None);
-    assert!(
-        wait.why.contains("has no `random.trust_cpu`"),
-        "{}",
-        wait.why
-    );
 }
 
 #[test]

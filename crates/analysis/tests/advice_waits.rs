@@ -745,35 +745,6 @@ fn missing_firmware_is_waited_for_through_lines_of_the_clock() {
     assert_eq!(ms(one(&late, "missing-hardware").saving.unwrap().1), 66_000);
 }
 
-/// Nor do they end the wait for random numbers; and a processor that has none cannot be
-/// trusted to make them.
-#[test]
-fn random_numbers_are_waited_for_through_lines_of_the_clock() {
-    let text = "source dmesg.txt kernel-log
-        clock printk printk
-        mark 0s kernel-clock-start kernel
-        say 0s 6 Linux version 6.1.0
-        say 1s 6 Run /init as init process
-        say 1.6s 6 clocksource: tsc: mask: 0xffffffffffffffff
-        say 1.7s 6 clocksource: Switched to clocksource tsc
-        say 2.1s 5 random: crng init done
-        say 2.101s 6 the next line
-        mark 5s startup-finished -";
-    let f = one(text, "random-wait");
-    // Until then this kernel makes each number anew: a fifth of its start, at most.
-    assert_eq!(ms(f.saving.unwrap().1), 1_300);
-    let old = text.replace("version 6.1.0", "version 4.19.0");
-    assert_eq!(ms(one(&old, "random-wait").saving.unwrap().1), 1_100);
-    assert_eq!(f.treatment.as_deref(), Some("cmdline+=random.trust_cpu=on"));
-    let arm = text.replace(
-        "say 0s 6 Linux",
-        "say 0s 6 CPU: ARM926EJ-S [41069265] revision 5 (ARMv5TEJ), cr=00093177\nsay 0s 6 Linux",
-    );
-    let f = one(&arm, "random-wait");
-    assert_eq!(f.treatment, None);
-    assert!(f.why.contains("rng-seed"), "{}", f.why);
-}
-
 /// While an initramfs runs, a silence is its programs', unless the lines name a driver.
 #[test]
 fn a_silence_in_an_initramfs_is_its_programs() {

@@ -41,6 +41,7 @@ mod pictures;
 mod probes;
 mod processes;
 mod quiet;
+mod random;
 mod relocations;
 mod requests;
 mod root;

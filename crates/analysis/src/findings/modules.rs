@@ -3,7 +3,7 @@
 use super::evidence::SHOWN;
 use super::found::{Found, Scope};
 use super::text::modules as text;
-use super::view::{Line, View, times};
+use super::view::{Line, View, times, transfer};
 use crate::gaps::lost_lines;
 use record::{Nanos, Origin, Phase};
 use std::collections::{BTreeMap, BTreeSet};
@@ -254,15 +254,20 @@ fn loading(view: &View<'_>, count: usize, bytes: u64) -> Nanos {
     }
     let signatures = times(count as u64, SIGNATURE_NS);
     let each = times(bytes, LINK_NS_PER_BYTE + HASH_NS_PER_BYTE);
-    (signatures + each).max(linking(view, bytes))
+    at_speed_of(view, signatures + each).max(linking(view, bytes))
 }
 
 /// What loading modules of so many bytes takes.
 fn linking(view: &View<'_>, bytes: u64) -> Nanos {
-    let whole = times(bytes, NS_PER_BYTE);
+    at_speed_of(view, times(bytes, NS_PER_BYTE))
+}
+
+/// What takes `counted` at 1 GIPS on the processor of this boot.
+fn at_speed_of(view: &View<'_>, counted: Nanos) -> Nanos {
     match view.is_virtual() {
-        true => whole,
-        false => Nanos(whole.0 / FASTER),
+        // So many instructions as nanoseconds at 1 GIPS.
+        true => transfer(counted.0.unsigned_abs(), view.speed().rate),
+        false => Nanos(counted.0 / FASTER),
     }
 }
 
@@ -331,10 +336,7 @@ pub(super) fn unchecked(view: &View<'_>) -> Nanos {
         (n + 1, sum.saturating_add(size))
     });
     let won = times(count, SIGNATURE_NS) - times(bytes, HASH_NS_PER_BYTE);
-    match view.is_virtual() {
-        true => won.max(Nanos::ZERO),
-        false => Nanos(won.0.max(0) / FASTER),
-    }
+    at_speed_of(view, won.max(Nanos::ZERO))
 }
 
 /// The signatures of modules in the initramfs are checked.
@@ -353,10 +355,7 @@ pub(super) fn signatures(view: &View<'_>) -> Option<Found> {
         view.evidence(text, module.origin)
     });
     let checked = times(bytes, HASH_NS_PER_BYTE) + times(largest.len() as u64, SIGNATURE_NS);
-    let checked = match view.is_virtual() {
-        true => checked,
-        false => Nanos(checked.0 / FASTER),
-    };
+    let checked = at_speed_of(view, checked);
     // Which of them were loaded in the initramfs the list does not say.
     let most = checked.min(view.length(Phase::Initrd));
     if most < SHORT_CHECKS {

@@ -234,7 +234,7 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
     let inside = |t: Nanos| begin <= t && t <= end;
     let enabled = view.record.mark(mark::CONSOLE_ENABLED).map(|m| m.at);
     let flushed = console::flushed(view.record);
-    let random = super::cmdline::random_wait(view);
+    let random = super::random::random_wait(view);
     let root = super::cmdline::waited_for_root(view);
     let clock_start = view.record.mark(mark::KERNEL_CLOCK_START).map(|m| m.at);
     let messages = view.record.messages().iter();

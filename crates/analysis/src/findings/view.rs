@@ -195,17 +195,39 @@ impl<'a> View<'a> {
         Some((next - from).max(Nanos::ZERO))
     }
 
-    /// The speed of the processor: measured, or else that of virtual time, whose
-    /// instructions take a nanosecond each, or else assumed.
+    /// The speed of the processor: stated, as virtual time's is, or measured, or else assumed.
     pub fn speed(&self) -> Speed {
-        match (self.measured_speed(), self.is_virtual()) {
-            (Some(measured), _) => Speed::known(measured),
+        let known = self.stated_speed().or_else(|| self.measured_speed());
+        match (known, self.is_virtual()) {
+            (Some(rate), _) => Speed::known(rate),
             (None, true) => Speed::known(1_000_000_000),
             (None, false) => Speed {
                 rate: USUAL_SPEED,
                 is_assumed: true,
             },
         }
+    }
+
+    /// The rate that a capture in virtual time states in its words about the machine: `at 1
+    /// GIPS`, `at 125 MIPS`, `at 62.5 MIPS`.
+    fn stated_speed(&self) -> Option<u64> {
+        let machine = self.record.fact("machine").filter(|_| self.is_virtual())?;
+        let (rate, unit) = machine.split(" at ").find_map(|part| {
+            let (rate, rest) = part.split_once(' ')?;
+            let unit = rest.split(' ').next()?;
+            let unit = [("GIPS", 1e9), ("MIPS", 1e6)]
+                .iter()
+                .find(|u| u.0 == unit)?;
+            Some((rate.parse::<f64>().ok()?, unit.1))
+        })?;
+        let rate = (rate * unit).round();
+        let is_one = (1.0..=1e12).contains(&rate);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 1 and 10^12"
+        )]
+        is_one.then_some(rate as u64)
     }
 
     /// The instructions a second of the processor, as long as each takes a cycle: if the

@@ -4,7 +4,7 @@ use crate::findings::found::one;
 use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::{BANNER, View};
-use crate::findings::{cmdline, console, initramfs, kernel, startup};
+use crate::findings::{cmdline, console, initramfs, kernel, random, startup};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -139,7 +139,7 @@ pub(super) const RULES: &[Rule] = &[
             "uninitialized urandom read",
             BANNER,
         ],
-        find: |v: &View<'_>| one(cmdline::random_numbers(v)),
+        find: |v: &View<'_>| one(random::random_numbers(v)),
     },
     Rule {
         id: "root-delay",

@@ -5,8 +5,8 @@ use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
 use crate::findings::{
-    cloud_init, coldplug, modules, order, pictures, processes, scripts, shells, silence, storage,
-    units, waits,
+    cloud_init, coldplug, modules, order, pictures, processes, random, scripts, shells, silence,
+    storage, units, waits,
 };
 
 /// Its rules, in the order of ids.
@@ -198,6 +198,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: None,
         watch: &[],
         find: |v: &View<'_>| silence::of_programs(v),
+    },
+    Rule {
+        id: "random-seed",
+        group: Group::Userspace,
+        title: "systemd-random-seed.service waits for random numbers",
+        about: "The service hands the seed of the last boot to the kernel, and waits until the kernel's generator is ready. Without a hardware generator or a seed that counts, the kernel gathers a bit at each timer tick (256 ticks are a second at 250 Hz), and computes in between from Linux 5.4 on. Have the saved seed count as entropy, pass a seed from the boot loader, or build in the driver of a hardware generator.",
+        model: "measured: the time from the start of the unit until the kernel's generator was ready; on one CPU the CPU time of the unit, if it is known",
+        risk: "the seed counts only if an earlier boot saved it. An image that is copied to several machines must not contain one: they would all begin with the same numbers",
+        confidence: Confidence::Medium,
+        needs: "a kernel log and systemd units",
+        treatment: Some("cmdline+=systemd.setenv=SYSTEMD_RANDOM_SEED_CREDIT=1"),
+        watch: &["crng init done"],
+        find: |v: &View<'_>| one(random::seed_unit(v)),
     },
     Rule {
         id: "rebuilt-at-boot",

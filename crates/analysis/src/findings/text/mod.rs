@@ -23,6 +23,7 @@ pub(super) mod order;
 pub(super) mod pictures;
 pub(super) mod probes;
 pub(super) mod processes;
+pub(super) mod random;
 pub(super) mod relocations;
 pub(super) mod requests;
 pub(super) mod root;
