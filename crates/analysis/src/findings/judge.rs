@@ -10,6 +10,7 @@ use super::work::computed;
 use super::{names, waits};
 use crate::path::{PathKind, Shorter, UnitOrder};
 use record::Nanos;
+use std::collections::BTreeSet;
 
 /// Of a unit of a printed chain that goes so much is saved, least and expected, in percent:
 /// others take its place.
@@ -184,7 +185,8 @@ enum Waited {
 
 fn waited(view: &View<'_>, names: &[String]) -> Waited {
     let path = view.path();
-    let is_named = |name: &str| names.iter().any(|n| n == name || function(n) == name);
+    let wanted: BTreeSet<&str> = names.iter().flat_map(|n| [n, function(n)]).collect();
+    let is_named = |name: &str| wanted.contains(name);
     // What a call probes is the call's, not the device's of that name.
     let named = path.items.iter().filter(|i| {
         let name = match i.kind {

@@ -7,7 +7,7 @@ use super::subject::subject;
 use super::text::hardware as text;
 use super::view::{BANNER, Line, View};
 use crate::console;
-use crate::kernel_work::{Told, is_beside, is_of_clock, told};
+use crate::kernel_work::{Told, is_of_clock, told};
 use record::{Nanos, Origin, Phase, SourceId, mark};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -249,13 +249,8 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
             continue;
         };
         let is_beside =
-            |l: &Line<'_>| is_beside(l.text) || (has_programs(view, l) && is_of_clock(l.text));
-        if line.text.trim().is_empty() {
-            continue;
-        }
-        // Without a command line nobody knows who asked for an address.
-        let is_told = |t: &str| line.text.contains(t) && (t != DHCP || view.knows_cmdline());
-        if !is_kernels(&line) || is_beside(&line) || TOLD.iter().any(|t| is_told(t)) {
+            |l: &Line<'_>| view.is_beside(l) || (has_programs(view, l) && is_of_clock(l.text));
+        if !is_kernels(&line) || line.text.trim().is_empty() || is_beside(&line) {
             continue;
         }
         let next = view
@@ -273,6 +268,17 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
         let Some(to) = next.message.at.filter(|t| inside(*t)) else {
             continue;
         };
+        // Coarse stamps hide up to a step of it.
+        let gap = to - from - view.record.coarse_step(line.message);
+        // Few lines are that far apart: only of those the words are looked at.
+        if gap <= least {
+            continue;
+        }
+        // Without a command line nobody knows who asked for an address.
+        let is_told = |t: &str| line.text.contains(t) && (t != DHCP || view.knows_cmdline());
+        if TOLD.iter().any(|t| is_told(t)) {
+            continue;
+        }
         if TOLD_BY_END.iter().any(|t| next.text.contains(t)) {
             continue;
         }
@@ -291,10 +297,7 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
         let is_firmware = super::firmware::is_wait(line.text, to - from);
         // All of the wait for the root is one finding.
         let is_root = root.as_ref().is_some_and(|r| r.0 <= from && to <= r.1);
-        // Coarse stamps hide up to a step of it.
-        let gap = to - from - view.record.coarse_step(line.message);
-        if gap > least && enabled != Some(to) && !is_flush && !is_random && !is_root && !is_firmware
-        {
+        if enabled != Some(to) && !is_flush && !is_random && !is_root && !is_firmware {
             found.push(Silence {
                 gap,
                 line,
@@ -434,18 +437,24 @@ fn kernels<'v>(view: &'v View<'_>) -> impl Fn(&Line<'_>) -> bool + 'v {
         let before = arrivals.range(..=message.origin).next_back();
         before.is_some_and(|(line, stamped)| *stamped && line.source == message.origin.source)
     };
-    let informs = |m: &&record::Message| {
+    let informs = |m: &record::Message| {
         let text = view.record.text(m);
         m.level.is_some_and(|l| l >= INFORMATION)
             || text.starts_with(BANNER)
             || INFORMS.iter().any(|i| text.starts_with(i))
             || text.contains("mounted filesystem ")
     };
-    let messages = view.record.messages().iter();
-    let mut whole: BTreeSet<SourceId> = messages.filter(informs).map(|m| m.origin.source).collect();
+    let mut whole: BTreeSet<SourceId> = BTreeSet::new();
+    for message in view.record.messages() {
+        let source = message.origin.source;
+        if !whole.contains(&source) && informs(message) {
+            whole.insert(source);
+        }
+    }
     // Of an excerpt it is what its lines are about that tells.
     let mut of_source: BTreeMap<SourceId, (usize, usize)> = BTreeMap::new();
-    for message in view.record.messages() {
+    let messages = view.record.messages().iter();
+    for message in messages.filter(|m| !whole.contains(&m.origin.source)) {
         let text = view.record.text(message);
         let complains = COMPLAINS.iter().any(|c| text.contains(c));
         let count = of_source.entry(message.origin.source).or_default();

@@ -3,6 +3,7 @@
 use super::evidence::{Evidence, SHOWN};
 use super::group::Group;
 use super::text::view as text;
+use crate::kernel_work::is_beside;
 use crate::path::{CriticalPath, Model, Through};
 use crate::phases::Phases;
 use crate::place::Place;
@@ -55,6 +56,8 @@ pub(super) struct View<'a> {
     path: OnceCell<CriticalPath>,
     /// Each with its function, the longest first: most rules ask for some of them.
     initcalls: OnceCell<Vec<(&'a str, Initcall<'a>)>>,
+    /// For each message, whether it was written beside the kernel's work.
+    beside: OnceCell<Vec<bool>>,
 }
 
 impl<'a> View<'a> {
@@ -91,6 +94,7 @@ impl<'a> View<'a> {
             model: OnceCell::new(),
             path: OnceCell::new(),
             initcalls: OnceCell::new(),
+            beside: OnceCell::new(),
         }
     }
 
@@ -103,6 +107,15 @@ impl<'a> View<'a> {
     pub fn model(&self) -> &Model<'a> {
         self.model
             .get_or_init(|| Model::new(self.record, self.phases, Through::Units))
+    }
+
+    /// Whether a line was written beside the kernel's work (see [`is_beside`]).
+    pub fn is_beside(&self, line: &Line<'_>) -> bool {
+        let beside = self.beside.get_or_init(|| {
+            let messages = self.record.messages().iter();
+            messages.map(|m| is_beside(self.record.text(m))).collect()
+        });
+        beside.get(line.at).copied().unwrap_or_default()
     }
 
     /// Whether a source is the kernel's own log: of systemd's lines it has only those from

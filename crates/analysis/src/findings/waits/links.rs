@@ -58,6 +58,9 @@ pub(in crate::findings) fn is_before_a_longer_wait(view: &View<'_>, unit: &str) 
 /// so show a time behind that of their follower, are passed over.
 fn printed(view: &View<'_>) -> Option<Vec<Link>> {
     let record = view.record;
+    if record.dependencies().is_empty() {
+        return None;
+    }
     let mut behind: BTreeMap<NameId, NameId> = BTreeMap::new();
     let mut followed = BTreeSet::new();
     for d in record.dependencies() {
