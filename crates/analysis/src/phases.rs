@@ -1,10 +1,13 @@
 //! The parts of a boot, each between two named marks.
 
 mod agent;
+mod beyond;
 mod end;
 mod manager;
 mod stage;
 mod start_kernel;
+
+pub(crate) use beyond::begins_late;
 
 use crate::place::Place;
 use record::{ClockKind, Mark, Nanos, Phase, Record, SpanKind, mark};
@@ -67,13 +70,18 @@ pub struct Phases {
     pub first_light: Option<FirstLight>,
     /// The time of the last event.
     pub last: Nanos,
+    /// Whether the boot was over long before the first line: nothing of it is known.
+    pub is_over: bool,
 }
 
 impl Phases {
     /// When the boot ended: at first light, else with the last phase, else
-    /// with the last event.
+    /// with the last event; of a log that holds nothing of it, at zero.
     #[must_use]
     pub fn end(&self) -> Nanos {
+        if self.is_over {
+            return Nanos::ZERO;
+        }
         let first_light = self.first_light.as_ref().map(|f| f.at);
         first_light
             .or_else(|| self.phases.last().map(|p| p.end))
@@ -113,7 +121,7 @@ pub fn phases(record: &Record) -> Phases {
 /// and else comes from a clock that nothing relates, or from a second source
 /// that saw the same moment a little later. So no length is ever negative. A
 /// phase of no length is left out. A phase that begins after first light is
-/// left out too: the boot was over.
+/// left out too: the boot was over. So is all of a log that holds nothing of a boot.
 ///
 /// The kernel begins at its first instruction where that was seen
 /// (`kernel-entry`). A mark of its log at or before that instant comes from a
@@ -127,6 +135,7 @@ pub fn phases_with(record: &Record, options: &Options) -> Phases {
         None => (last, LAST_EVENT.to_owned()),
     };
 
+    let is_over = first_light.is_none() && begins_late(record).is_some();
     let begins_kernel = |m: &&Mark| m.begins == Some(Phase::Kernel);
     let is_entry = |m: &&Mark| record.name(m.name) == mark::KERNEL_ENTRY;
     let mut of_kernel = record.marks().iter().filter(begins_kernel);
@@ -137,7 +146,8 @@ pub fn phases_with(record: &Record, options: &Options) -> Phases {
     let is_coarse = |m: &Mark| own.is_some_and(|own| is_coarser(m, own));
     let mut parts: Vec<Part<'_>> = Vec::new();
     for mark in record.marks() {
-        let is_one = |_: &Phase| mark.at < end && !before_entry(mark) && !is_coarse(mark);
+        let is_one =
+            |_: &Phase| mark.at < end && !is_over && !before_entry(mark) && !is_coarse(mark);
         let Some(phase) = mark.begins.filter(is_one) else {
             continue;
         };
@@ -174,9 +184,13 @@ pub fn phases_with(record: &Record, options: &Options) -> Phases {
         zero: record.zero().to_owned(),
         clock: record.last().and(record.clock()).map(|c| c.kind),
         phases: rows,
-        milestones: milestones(record),
+        milestones: match is_over {
+            true => Vec::new(),
+            false => milestones(record),
+        },
         first_light,
         last,
+        is_over,
     }
 }
 

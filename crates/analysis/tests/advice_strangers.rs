@@ -633,3 +633,41 @@ mark 2.1s userspace-start userspace
         "{titles:?}"
     );
 }
+
+/// The ring buffer of a kernel that has run for hours holds nothing of its boot: a mount and a
+/// silence in it are of no boot.
+#[test]
+fn a_log_that_begins_long_after_the_boot_tells_nothing_of_it() {
+    let text = |first: &str, more: &str| {
+        format!(
+            "source dmesg.txt kernel-log\nclock printk printk\n\
+             mark 0s kernel-clock-start kernel\n{more}\
+             say {first} 6 loop1: detected capacity change from 0 to 131072\n\
+             say 26151s 6 EXT4-fs (loop1): mounted filesystem\nmark 26151s root-mounted -\n\
+             say 27151s 6 TCP: request_sock_TCP: Possible SYN flooding\n"
+        )
+    };
+    let of = |text: &str| {
+        let record = record(text);
+        let phases = phases(&record);
+        let advice = advice(&record, &phases, &SystemFacts::default());
+        let notes = firstlight_analysis::ledger(&record).notes;
+        let is_noted = notes.iter().any(|n| n.kind == "no_boot");
+        (phases, advice, is_noted)
+    };
+    let (parts, late, is_noted) = of(&text("26149s", ""));
+    assert!(parts.is_over && is_noted && late.is_over);
+    assert_eq!(parts.phases, []);
+    assert_eq!(parts.milestones, []);
+    assert_eq!(late.findings, []);
+    // A line within the first minutes, a kernel that frees its memory, and an end are of a boot.
+    for (first, more) in [
+        ("299s", ""),
+        ("26149s", "mark 26150s memory-freed -\n"),
+        ("26149s", "mark 27000s startup-finished -\n"),
+    ] {
+        let (parts, _, is_noted) = of(&text(first, more));
+        assert!(!parts.is_over && !is_noted, "{first} {more}");
+        assert!(!parts.phases.is_empty());
+    }
+}

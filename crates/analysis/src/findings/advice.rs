@@ -77,7 +77,10 @@ fn sure(finding: &Finding, high: Nanos) -> Nanos {
 #[must_use]
 pub fn advice(record: &Record, phases: &Phases, system: &SystemFacts) -> Advice {
     let view = View::new(record, phases, system, &WATCHED);
-    let mut advice = Advice::default();
+    let mut advice = Advice {
+        is_over: phases.is_over,
+        ..Advice::default()
+    };
     let mut all: Vec<(Finding, Scope)> = Vec::new();
     for rule in CATALOGUE.iter().copied() {
         let found = follow(rule, &view);

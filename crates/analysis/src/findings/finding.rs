@@ -69,4 +69,6 @@ pub struct Advice {
     pub joint: Vec<Joint>,
     /// The rules that found nothing.
     pub silent: Vec<Silent>,
+    /// Whether the boot was over long before the input begins (see [`crate::Phases::is_over`]).
+    pub is_over: bool,
 }

@@ -1,6 +1,7 @@
 //! What cannot be true together: sources that are of different boots.
 
 use super::note::LedgerNote;
+use crate::phases::begins_late;
 use crate::place::Place;
 use record::{Fact, NameId, Nanos, Record, Severity, Span, SpanKind};
 use std::collections::BTreeMap;
@@ -13,7 +14,22 @@ const PARTS: i64 = 5;
 
 /// What cannot be true together, one note of each kind.
 pub(crate) fn contradictions(record: &Record) -> Vec<LedgerNote> {
-    kernels(record).into_iter().chain(units(record)).collect()
+    let all = [no_boot(record), kernels(record), units(record)];
+    all.into_iter().flatten().collect()
+}
+
+/// A log that is said to be of a boot, and begins long after it.
+fn no_boot(record: &Record) -> Option<LedgerNote> {
+    let (first, after) = begins_late(record)?;
+    Some(note(
+        "no_boot",
+        1,
+        "No line of this log is of the boot: the kernel had run for long when it begins. Give the \
+         journal, which keeps the start (`journalctl -b -o short-monotonic`), or the output of \
+         `dmesg` right after a boot; `log_buf_len=16M` makes room for more lines.",
+        format!("it begins {after} after the kernel"),
+        Place::of(record, first.origin),
+    ))
 }
 
 /// Sources that name different kernels.

@@ -14,7 +14,7 @@ pub fn advise(advice: &Advice, style: &Style) -> String {
     let mut screen = Screen::new(style);
     let n = advice.findings.len();
     if n == 0 {
-        screen.line("No findings: no rule applies to this input.");
+        screen.wrapped("", 0, PLAIN, none(advice));
     } else {
         let about = format!("{}, the most promising first", counted(n, "finding"));
         screen.heading("What to change", &about);
@@ -40,12 +40,24 @@ pub fn advise(advice: &Advice, style: &Style) -> String {
     screen.finish()
 }
 
+/// Why there is no finding.
+const fn none(advice: &Advice) -> &'static str {
+    match advice.is_over {
+        true => {
+            "No findings: no line of this input is of the boot. Give the journal, which keeps the \
+             start (`journalctl -b -o short-monotonic`), or the output of `dmesg` right after a \
+             boot."
+        }
+        false => "No findings: no rule applies to this input.",
+    }
+}
+
 /// What to change, in the order of work.
 #[must_use]
 pub fn plan(advice: &Advice, steps: &[Step], style: &Style) -> String {
     let mut screen = Screen::new(style);
     if steps.is_empty() {
-        screen.line("No findings: no rule applies to this input.");
+        screen.wrapped("", 0, PLAIN, none(advice));
         return screen.finish();
     }
     let about = format!("{}, in the order of work", counted(steps.len(), "step"));
