@@ -511,6 +511,37 @@ fn a_loader_tells_its_stages_and_silences() {
     assert_eq!(ms(f.saving.unwrap().1), 1_800);
 }
 
+/// What coreboot reads from flash is one finding; a stage that begins at a row that was left out
+/// is told by its end, and what ends there is not.
+#[test]
+fn firmware_tells_its_stages_and_its_loads_as_one() {
+    let text = "source list.txt cbmem
+        clock counter counter
+        mark 0s power-on firmware
+        mark 100ms start~of~bootblock firmware
+        span stage 100ms 180ms start~of~bootblock~->~end~of~bootblock
+        span stage 180ms 220ms starting~LZMA~decompress~->~finished~LZMA~decompress
+        span stage 220ms 520ms finished~LZMA~decompress~->~rows~left~out
+        span stage 520ms 545ms rows~left~out~->~finished~loading~ramstage
+        span stage 600ms 900ms rows~left~out~->~device~enumeration
+        span stage 900ms 940ms device~enable~->~device~initialization
+        mark 940ms device~initialization -";
+    let all = found(text);
+    let titles: Vec<&str> = all.iter().map(|f| f.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "The firmware takes 300.0 ms for what is before `device enumeration`",
+            "The firmware takes 80.0 ms for `start of bootblock` to `end of bootblock`",
+            "The firmware takes 65.0 ms to load and decompress its stages from flash",
+        ]
+    );
+    assert!(all.iter().all(|f| f.id == "firmware-stages"));
+    assert_eq!(all[1].names[2..], ["MMU", "cache", "console"]);
+    let (low, high) = all[2].saving.unwrap();
+    assert_eq!((ms(low), ms(all[2].expected), ms(high)), (6, 26, 52));
+}
+
 /// A list of durations, with the length of the userspace.
 fn durations(userspace: &str, units: &[(&str, &str)]) -> String {
     let mut text = format!(
