@@ -700,3 +700,50 @@ mark 2.1s userspace-start userspace
         "{titles:?}"
     );
 }
+
+/// A log in which all lines complain is a quiet console's, but who gave up has waited; and the
+/// wait before, which was in vain as well, may be of the same cause.
+#[test]
+fn who_gave_up_has_waited_on_a_quiet_console_too() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\n\
+         mark 0s kernel-clock-start kernel\nsay 4s 3 foo 0000:00:01.0: *ERROR* failed to do that\n\
+         say 4.8s 3 foo 0000:00:01.0: *ERROR* no answer (-110)\n\
+         say 14.8s 3 foo 0000:00:01.0: *ERROR* this timed out\n\
+         say 18s 3 bar: *ERROR* failed to do it\n",
+    );
+    let silences: Vec<_> = all.iter().filter(|f| f.id == "kernel-silence").collect();
+    assert_eq!(silences.len(), 1);
+    assert_eq!(range_ms(silences[0]), (5_000, 9_000, 10_800));
+    assert!(!silences[0].names.iter().any(|n| n.contains("deferred")));
+    assert!(silences[0].names.iter().any(|n| n == "foo"));
+}
+
+/// What ends with a mount is init's, from udev's first line to the last mount.
+#[test]
+fn init_mounts_when_udev_and_fsck_are_done() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\n\
+         mark 0s kernel-start kernel\nsay 0s 5 Linux version 2.6.28\n\
+         say 4s 6 udev: starting version 141\nsay 5s 6 input: Keys as /class/input/input3\n\
+         say 15s 6 Adding 1000k swap on /dev/sda3.  Priority:-1 extents:1 across:1000k\n\
+         say 16s 6 EXT3 FS on sda1, internal journal\nsay 17s 6 loop: module loaded\n",
+    );
+    let silence = all.iter().find(|f| f.id == "kernel-silence").unwrap();
+    assert_eq!(range_ms(silence), (5_000, 9_000, 12_000));
+    assert!(silence.why.contains("udevadm settle"), "{}", silence.why);
+    assert!(silence.names.iter().any(|n| n == "fsck"));
+}
+
+#[test]
+fn an_old_calibration_has_no_number_to_pass() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\n\
+         mark 0s kernel-start kernel\nsay 0s 5 Linux version 2.4.20\n\
+         say 10ms 6 Calibrating delay loop... 900.00 BogoMIPS\nsay 260ms 6 Memory: 1k\n\
+         mark 2s first-light -\n",
+    );
+    let delay = of(&all, "delay-loop").unwrap();
+    assert_eq!(range_ms(delay), (25, 250, 250));
+    assert_eq!(delay.treatment, None);
+}

@@ -112,6 +112,21 @@ const FEWEST_LINES: usize = 2;
 /// What the kernel says when it asks for an address.
 const DHCP: &str = "DHCP requests";
 
+/// What a driver says that has waited for something in vain.
+const GIVES_UP: [&str; 2] = ["timed out", "imeout"];
+
+/// The error of a wait in vain (`ETIMEDOUT`), as drivers print it.
+const TIMED_OUT: &str = "-110";
+
+/// What the kernel says when init mounts a file system, or takes a swap area.
+const MOUNTS: [&str; 3] = ["re-mounted", "mounted filesystem", "k swap on "];
+
+/// How it said so before Linux 2.6.33.
+const MOUNTS_EXT3: &str = "EXT3 FS on ";
+
+/// How lines of udev begin, which writes them to the kernel's log.
+const UDEV: &str = "udev";
+
 /// Other rules tell of what follows these.
 const TOLD: [&str; 12] = [
     "Waiting for root device",
@@ -255,12 +270,26 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
         }
         // Without a command line nobody knows who asked for an address.
         let is_told = |t: &str| line.text.contains(t) && (t != DHCP || view.knows_cmdline());
-        if !is_kernels(&line) || is_beside(&line) || TOLD.iter().any(|t| is_told(t)) {
+        // A log without the lines that only inform is silent where the kernel was not. But who
+        // gave up has waited.
+        let is_vain = || {
+            let source = line.message.origin.source;
+            let mut next = view.after(&line).filter(|l| l.message.at.is_some());
+            view.is_kernel_log(source)
+                && next.next().is_some_and(|next| {
+                    let has_waited = gives_up(next.text);
+                    let is_long = next.message.at.is_some_and(|to| to - from >= LONG);
+                    has_waited && is_long && next.message.origin.source == source
+                })
+        };
+        let is_known = is_kernels(&line) || is_vain();
+        if !is_known || is_beside(&line) || TOLD.iter().any(|t| is_told(t)) {
             continue;
         }
+        let is_next = |l: &Line<'_>| is_kernels(l) || !is_kernels(&line);
         let next = view
             .after(&line)
-            .filter(|l| is_kernels(l) && l.message.at.is_some() && !l.text.trim().is_empty());
+            .filter(|l| is_next(l) && l.message.at.is_some() && !l.text.trim().is_empty());
         let mut beside: Vec<&str> = Vec::new();
         let next = next.into_iter().find(|l| {
             let is_beside = is_beside(l);
@@ -360,14 +389,25 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
             let past = gap - *length;
             let late = LATE.max(Nanos(length.0 / 100 * LATE_PERCENT));
             let is_as_long = Nanos(-EARLY.0) <= past && past <= late;
-            is_as_long && (*name != FIRMWARE || is_firmware())
+            // A line that says who has waited in vain knows better.
+            let is_other = || gives_up(next.text) && !next.text.contains(first_word(name));
+            is_as_long && (*name != FIRMWARE || is_firmware()) && !is_other()
         });
         let mut found = Found::new();
         found.why = match told(line.text, next.text) {
             Some(Told::Work(name)) => Some(text::told_work(name)),
             Some(Told::Driver(name)) => Some(text::told_driver(name)),
-            None => of_initramfs.then(|| text::IN_INITRAMFS.to_owned()),
+            None if of_initramfs => Some(text::IN_INITRAMFS.to_owned()),
+            None => mounts(next.text).then(|| text::BEFORE_MOUNTS.to_owned()),
         };
+        let around = match !of_initramfs && mounts(next.text) {
+            true => around_mounts(view, &line, &next).unwrap_or(all),
+            false => all,
+        };
+        // One driver may wait in vain more than once.
+        let vain = |line| gives_up(line) && gives_up(next.text);
+        let before = view.silence_before(&line).filter(|_| vain(line.text));
+        let before = before.unwrap_or(Nanos::ZERO);
         if let Some((_, _, what)) = hint {
             found.more.push_str(what);
         }
@@ -403,13 +443,54 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
             .evidence([view.quote(&line), after])
             .evidence(others.iter().chain(ended).map(|(_, line)| view.quote(line)))
             .parts(all, low, expected, high)
-            .up_to(all + view.beside(&line, &next))
+            .up_to(around.max(all + before.max(view.beside(&line, &next))))
             .names(subject(next.text))
             .names(subject(line.text))
             .names(beside.into_iter().flat_map(subject))
             .names(hint.map(|(_, name, _)| *name))
+            .names(
+                (around > all)
+                    .then_some(["udev", "fsck"])
+                    .into_iter()
+                    .flatten(),
+            )
     });
     found.collect()
+}
+
+/// Whether a line says that something was waited for in vain.
+fn gives_up(text: &str) -> bool {
+    let is_error = text.split_once(TIMED_OUT).is_some_and(|(before, after)| {
+        let is_part = |c: char| c.is_ascii_alphanumeric();
+        !before.ends_with(is_part) && !after.starts_with(is_part)
+    });
+    is_error || GIVES_UP.iter().any(|g| text.contains(g))
+}
+
+/// `deferred` of `deferred_probe_timeout`.
+fn first_word(name: &str) -> &str {
+    name.split('_').next().unwrap_or(name)
+}
+
+/// Whether the kernel says that init mounts something.
+fn mounts(text: &str) -> bool {
+    MOUNTS.iter().any(|m| text.contains(m)) || text.starts_with(MOUNTS_EXT3)
+}
+
+/// Init mounts file systems when udev is done and they are checked, one after another: from the
+/// first line of udev to the last mount it may all be one wait.
+fn around_mounts(view: &View<'_>, line: &Line<'_>, next: &Line<'_>) -> Option<Nanos> {
+    let source = line.message.origin.source;
+    let messages = view.record.messages().iter();
+    let mut udev = messages
+        .filter(|m| m.origin.source == source && view.record.text(m).starts_with(UDEV))
+        .filter_map(|m| m.at);
+    let from = line.message.at?;
+    let from = udev.next().map_or(from, |at| at.min(from));
+    let later = view.after(next).filter(|l| l.message.at.is_some());
+    let last = later.take_while(|l| mounts(l.text)).last();
+    let to = last.map_or(next.message.at, |l| l.message.at)?;
+    Some(to - from)
 }
 
 /// The word of the command line by which libata does without a command that a drive does not
