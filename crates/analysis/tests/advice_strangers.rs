@@ -747,3 +747,46 @@ fn an_old_calibration_has_no_number_to_pass() {
     assert_eq!(range_ms(delay), (25, 250, 250));
     assert_eq!(delay.treatment, None);
 }
+
+/// A device that times out at a multiple of 90 s was waited for again and again; at another
+/// moment its job began late.
+#[test]
+fn a_device_may_time_out_more_than_once() {
+    let of_time = |at: &str| {
+        let all = found(&format!(
+            "source journal.txt kernel-log\nclock realtime wall\n\
+             mark 5s userspace-start userspace\n\
+             say {at} - systemd[1]: Timed out waiting for device dev-x.device.\n\
+             mark 200s startup-finished -\n",
+        ));
+        let timeout = of(&all, "device-timeout").unwrap();
+        (
+            range_ms(timeout).2,
+            timeout.why.contains("2 times in a row"),
+        )
+    };
+    assert_eq!(of_time("187s"), (180_000, true));
+    assert_eq!(of_time("96s"), (90_000, false));
+    assert_eq!(of_time("150s"), (90_000, false));
+    assert_eq!(of_time("45s"), (40_000, false));
+}
+
+#[test]
+fn a_device_whose_driver_failed_does_not_come() {
+    let log = |driver: &str, more: &str| {
+        found(&format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-clock-start kernel\n\
+             say 1s 4 {driver}: probe of ABCD:00 failed with error -1\n\
+             say 2s 6 systemd[1]: Expecting device dev-tpmrm0.device - /dev/tpmrm0...\n{more}",
+        ))
+    };
+    let all = log("tpm_tis", "");
+    let device = of(&all, "device-timeout").unwrap();
+    assert_eq!(range_ms(device), (0, 81_000, 90_000));
+    assert!(device.title.contains("driver failed"), "{}", device.title);
+    let all = log("tpm_tis", "mark 32s first-light -\n");
+    assert_eq!(range_ms(of(&all, "device-timeout").unwrap()).2, 30_000);
+    assert!(of(&log("other", ""), "device-timeout").is_none());
+    let came = "say 3s 6 systemd[1]: Found device dev-tpmrm0.device - /dev/tpmrm0.\n";
+    assert!(of(&log("tpm_tis", came), "device-timeout").is_none());
+}

@@ -190,6 +190,31 @@ fn a_wait_of_ninety_seconds_for_a_target_is_a_timeout() {
     assert!(!ids.contains(&"device-timeout"), "{ids:?}");
 }
 
+/// A chain goes on with what became active later: its device may hold up all.
+#[test]
+fn units_behind_a_wait_that_began_later_are_named() {
+    let text = "source chain.txt systemd-analyze
+        clock monotonic monotonic
+        mark 0s userspace-start userspace
+        span unit 40s 40s b.target
+        span unit 40s 40s a.target
+        span unit 42s 42s getty@b.service
+        span unit 41s 41s dev-b.device
+        after b.target a.target
+        after a.target getty@b.service
+        after getty@b.service dev-b.device
+        mark 40s startup-finished -";
+    let f = one(text, "chain-wait");
+    assert_eq!(f.names, ["a.target", "getty@b.service", "dev-b.device"]);
+    assert!(f.why.contains("cannot have waited"), "{}", f.why);
+    let earlier = text.replace("42s 42s", "2s 2s").replace("41s 41s", "1s 1s");
+    assert!(
+        found(&earlier)
+            .iter()
+            .all(|f| !f.why.contains("cannot have waited"))
+    );
+}
+
 /// Who has no systemd is not told to ask it.
 #[test]
 fn a_step_of_another_init_is_told_without_systemds_tools() {

@@ -182,8 +182,17 @@ pub(in crate::findings) fn first_wait_why(
     later: &str,
     suspects: &str,
     never: Option<&str>,
+    behind: &str,
 ) -> String {
     let more = by_duration(suspects);
+    if !behind.is_empty() {
+        return format!(
+            "The critical chain goes on with units that became active after {later}: {behind}. \
+             {later} cannot have waited for them, but a device that appears late, or what sets it \
+             up, may hold all of them up. Find out what this device waits for, and whether the \
+             product needs it.{more} `systemctl show '*'` has the full order."
+        );
+    }
     if let Some(never) = never {
         return format!(
             "{later} is ordered after {never}, which never became active: systemd waits for it \
