@@ -790,3 +790,19 @@ fn a_device_whose_driver_failed_does_not_come() {
     let came = "say 3s 6 systemd[1]: Found device dev-tpmrm0.device - /dev/tpmrm0.\n";
     assert!(of(&log("tpm_tis", came), "device-timeout").is_none());
 }
+
+/// What is short in a boot of a second is long in a guest's of a tenth.
+#[test]
+fn a_short_silence_counts_in_a_short_boot() {
+    let of_length = |light: &str| {
+        let all = found(&format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-clock-start kernel\n\
+             say 60ms 6 foo: a driver\nsay 90ms 6 bar: another driver\n\
+             say 99ms 6 x: line\nsay {light} 6 y: line\n",
+        ));
+        all.iter()
+            .any(|f| f.id == "kernel-silence" && f.title.contains("30.0 ms"))
+    };
+    assert!(of_length("100ms"));
+    assert!(!of_length("400ms"));
+}

@@ -215,6 +215,28 @@ fn units_behind_a_wait_that_began_later_are_named() {
     );
 }
 
+/// systemd puts a login on the kernel's console: one on a serial line shows what the kernel
+/// waits for.
+#[test]
+fn a_login_on_a_serial_line_shows_the_console() {
+    let text = |unit: &str| {
+        format!(
+            "source time.txt systemd-analyze
+            clock monotonic monotonic
+            mark 0s kernel-clock-start kernel
+            mark 3s userspace-start userspace
+            mark 9s startup-finished -
+            span unit - - {unit} reported=2s"
+        )
+    };
+    let f = one(&text("serial-getty@ttyAMA0.service"), "opaque-phase");
+    assert!(f.names.iter().any(|n| n == "quiet"), "{:?}", f.names);
+    for unit in ["serial-getty@ttyGS0.service", "getty@tty1.service"] {
+        let f = one(&text(unit), "opaque-phase");
+        assert!(!f.names.iter().any(|n| n == "quiet"), "{unit}");
+    }
+}
+
 /// Who has no systemd is not told to ask it.
 #[test]
 fn a_step_of_another_init_is_told_without_systemds_tools() {

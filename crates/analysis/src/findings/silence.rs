@@ -12,10 +12,13 @@ use record::{Nanos, Origin, Phase, SourceId, mark};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A silence from here on is worth a look, however long the boot is, and none below the
-/// other; between them it depends on the boot.
+/// others; between them it depends on the boot. In a kernel that is done in a fraction of a
+/// second, such as a guest's, the part that is always worth one is the lower limit.
 const ALWAYS: Nanos = Nanos::from_millis(300);
 const NEVER: Nanos = Nanos::from_millis(50);
+const NEVER_IN_SHORT: Nanos = Nanos::from_millis(5);
 const PARTS_OF_BOOT: i64 = 20;
+const PARTS_OF_SHORT: i64 = 8;
 
 /// How long something waits before it gives up, what, and in words.
 const TIMEOUTS: [(Nanos, &str, &str); 4] = [
@@ -244,7 +247,9 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
     };
     let end = rows.iter().filter(|p| busy(p.name)).map(|p| p.end).max();
     let end = end.unwrap_or(begin);
-    let least = Nanos((end - begin).0 / PARTS_OF_BOOT).clamp(NEVER, ALWAYS);
+    let part = |parts: i64| Nanos((end - begin).0 / parts);
+    let never = part(PARTS_OF_SHORT).clamp(NEVER_IN_SHORT, NEVER);
+    let least = part(PARTS_OF_BOOT).clamp(never, ALWAYS);
     let is_kernels = kernels(view);
     let inside = |t: Nanos| begin <= t && t <= end;
     let enabled = view.record.mark(mark::CONSOLE_ENABLED).map(|m| m.at);

@@ -323,6 +323,13 @@ pub(in crate::findings) fn phase(name: impl Display, time: impl Display) -> Stri
 pub(in crate::findings) const IMPOSSIBLE_FIRMWARE: &str = "No firmware takes that long. On this machine the counter behind this figure also counts the \
      time before a restart. Power the machine off, and measure again.";
 
+pub(in crate::findings) fn with_serial_console(getty: &str) -> String {
+    format!(
+        " {getty} shows that the kernel prints on a serial line, and it waits for each byte of that: \
+         try `quiet` on its command line first."
+    )
+}
+
 pub(in crate::findings) const WITH_INITRAMFS: &str = " systemd counts an initramfs that runs without systemd as the kernel's time. If there is one, \
      build it for this machine only, or boot without it.";
 
