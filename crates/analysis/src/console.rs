@@ -9,7 +9,7 @@ mod line;
 mod rate;
 mod written;
 
-pub(crate) use cmdline::{LEVEL_QUIET, level, serial_console};
+pub(crate) use cmdline::{LEVEL_QUIET, is_serial, level, serial_console};
 pub use delay::{Delay, LateLine};
 pub use flush::Flush;
 pub(crate) use flush::{console_state, flushed};

@@ -112,6 +112,7 @@ const WAITS: &[(&[&str], &[&str], &str)] = &[
             "boot-delay",
             "boot-countdown",
             "loader-stages",
+            "firmware-stages",
         ],
         "the loader's lines show what is still to be found",
     ),

@@ -226,6 +226,7 @@ fn ask(record: &Record, phase: Phase, until: Nanos) -> &'static str {
     let has = |kind: SpanKind| spans::distinct(record).iter().any(|s| s.kind == kind);
     match phase {
         Phase::BeforeKernelClock => BEFORE_CLOCK,
+        Phase::Firmware if record.sources().iter().any(|s| s.format == "cbmem") => MORE_FIRMWARE,
         Phase::Firmware => FIRMWARE,
         Phase::Loader | Phase::Decompression => LOADER,
         Phase::Kernel => {
@@ -247,6 +248,8 @@ const BEFORE_CLOCK: &str = "Before the kernel clock: add a serial log that the h
     `bootstage report` of U-Boot, or `cbmem -t` on coreboot.";
 const FIRMWARE: &str = "Firmware: add `cbmem -t` on coreboot, or a serial log that the host \
     stamped.";
+const MORE_FIRMWARE: &str = "Firmware: add the whole list of `cbmem -t`, or coreboot's log on a \
+    serial console that the host stamped.";
 const LOADER: &str = "Boot loader: add `bootstage report` of U-Boot, or a serial log that the \
     host stamped.";
 const INITCALLS: &str = "Kernel: boot with `initcall_debug ignore_loglevel log_buf_len=4M`.";

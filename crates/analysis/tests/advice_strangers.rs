@@ -671,3 +671,109 @@ fn a_log_that_begins_long_after_the_boot_tells_nothing_of_it() {
         assert!(!parts.phases.is_empty());
     }
 }
+
+/// A log in which all lines complain is a quiet console's, but who gave up has waited; and the
+/// wait before, which was in vain as well, may be of the same cause.
+#[test]
+fn who_gave_up_has_waited_on_a_quiet_console_too() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\n\
+         mark 0s kernel-clock-start kernel\nsay 4s 3 foo 0000:00:01.0: *ERROR* failed to do that\n\
+         say 4.8s 3 foo 0000:00:01.0: *ERROR* no answer (-110)\n\
+         say 14.8s 3 foo 0000:00:01.0: *ERROR* this timed out\n\
+         say 18s 3 bar: *ERROR* failed to do it\n",
+    );
+    let silences: Vec<_> = all.iter().filter(|f| f.id == "kernel-silence").collect();
+    assert_eq!(silences.len(), 1);
+    assert_eq!(range_ms(silences[0]), (5_000, 9_000, 10_800));
+    assert!(!silences[0].names.iter().any(|n| n.contains("deferred")));
+    assert!(silences[0].names.iter().any(|n| n == "foo"));
+}
+
+/// What ends with a mount is init's, from udev's first line to the last mount.
+#[test]
+fn init_mounts_when_udev_and_fsck_are_done() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\n\
+         mark 0s kernel-start kernel\nsay 0s 5 Linux version 2.6.28\n\
+         say 4s 6 udev: starting version 141\nsay 5s 6 input: Keys as /class/input/input3\n\
+         say 15s 6 Adding 1000k swap on /dev/sda3.  Priority:-1 extents:1 across:1000k\n\
+         say 16s 6 EXT3 FS on sda1, internal journal\nsay 17s 6 loop: module loaded\n",
+    );
+    let silence = all.iter().find(|f| f.id == "kernel-silence").unwrap();
+    assert_eq!(range_ms(silence), (5_000, 9_000, 12_000));
+    assert!(silence.why.contains("udevadm settle"), "{}", silence.why);
+    assert!(silence.names.iter().any(|n| n == "fsck"));
+}
+
+#[test]
+fn an_old_calibration_has_no_number_to_pass() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\n\
+         mark 0s kernel-start kernel\nsay 0s 5 Linux version 2.4.20\n\
+         say 10ms 6 Calibrating delay loop... 900.00 BogoMIPS\nsay 260ms 6 Memory: 1k\n\
+         mark 2s first-light -\n",
+    );
+    let delay = of(&all, "delay-loop").unwrap();
+    assert_eq!(range_ms(delay), (25, 250, 250));
+    assert_eq!(delay.treatment, None);
+}
+
+/// A device that times out at a multiple of 90 s was waited for again and again; at another
+/// moment its job began late.
+#[test]
+fn a_device_may_time_out_more_than_once() {
+    let of_time = |at: &str| {
+        let all = found(&format!(
+            "source journal.txt kernel-log\nclock realtime wall\n\
+             mark 5s userspace-start userspace\n\
+             say {at} - systemd[1]: Timed out waiting for device dev-x.device.\n\
+             mark 200s startup-finished -\n",
+        ));
+        let timeout = of(&all, "device-timeout").unwrap();
+        (
+            range_ms(timeout).2,
+            timeout.why.contains("2 times in a row"),
+        )
+    };
+    assert_eq!(of_time("187s"), (180_000, true));
+    assert_eq!(of_time("96s"), (90_000, false));
+    assert_eq!(of_time("150s"), (90_000, false));
+    assert_eq!(of_time("45s"), (40_000, false));
+}
+
+#[test]
+fn a_device_whose_driver_failed_does_not_come() {
+    let log = |driver: &str, more: &str| {
+        found(&format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-clock-start kernel\n\
+             say 1s 4 {driver}: probe of ABCD:00 failed with error -1\n\
+             say 2s 6 systemd[1]: Expecting device dev-tpmrm0.device - /dev/tpmrm0...\n{more}",
+        ))
+    };
+    let all = log("tpm_tis", "");
+    let device = of(&all, "device-timeout").unwrap();
+    assert_eq!(range_ms(device), (0, 81_000, 90_000));
+    assert!(device.title.contains("driver failed"), "{}", device.title);
+    let all = log("tpm_tis", "mark 32s first-light -\n");
+    assert_eq!(range_ms(of(&all, "device-timeout").unwrap()).2, 30_000);
+    assert!(of(&log("other", ""), "device-timeout").is_none());
+    let came = "say 3s 6 systemd[1]: Found device dev-tpmrm0.device - /dev/tpmrm0.\n";
+    assert!(of(&log("tpm_tis", came), "device-timeout").is_none());
+}
+
+/// What is short in a boot of a second is long in a guest's of a tenth.
+#[test]
+fn a_short_silence_counts_in_a_short_boot() {
+    let of_length = |light: &str| {
+        let all = found(&format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-clock-start kernel\n\
+             say 60ms 6 foo: a driver\nsay 90ms 6 bar: another driver\n\
+             say 99ms 6 x: line\nsay {light} 6 y: line\n",
+        ));
+        all.iter()
+            .any(|f| f.id == "kernel-silence" && f.title.contains("30.0 ms"))
+    };
+    assert!(of_length("100ms"));
+    assert!(!of_length("400ms"));
+}

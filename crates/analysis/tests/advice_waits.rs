@@ -190,6 +190,53 @@ fn a_wait_of_ninety_seconds_for_a_target_is_a_timeout() {
     assert!(!ids.contains(&"device-timeout"), "{ids:?}");
 }
 
+/// A chain goes on with what became active later: its device may hold up all.
+#[test]
+fn units_behind_a_wait_that_began_later_are_named() {
+    let text = "source chain.txt systemd-analyze
+        clock monotonic monotonic
+        mark 0s userspace-start userspace
+        span unit 40s 40s b.target
+        span unit 40s 40s a.target
+        span unit 42s 42s getty@b.service
+        span unit 41s 41s dev-b.device
+        after b.target a.target
+        after a.target getty@b.service
+        after getty@b.service dev-b.device
+        mark 40s startup-finished -";
+    let f = one(text, "chain-wait");
+    assert_eq!(f.names, ["a.target", "getty@b.service", "dev-b.device"]);
+    assert!(f.why.contains("cannot have waited"), "{}", f.why);
+    let earlier = text.replace("42s 42s", "2s 2s").replace("41s 41s", "1s 1s");
+    assert!(
+        found(&earlier)
+            .iter()
+            .all(|f| !f.why.contains("cannot have waited"))
+    );
+}
+
+/// systemd puts a login on the kernel's console: one on a serial line shows what the kernel
+/// waits for.
+#[test]
+fn a_login_on_a_serial_line_shows_the_console() {
+    let text = |unit: &str| {
+        format!(
+            "source time.txt systemd-analyze
+            clock monotonic monotonic
+            mark 0s kernel-clock-start kernel
+            mark 3s userspace-start userspace
+            mark 9s startup-finished -
+            span unit - - {unit} reported=2s"
+        )
+    };
+    let f = one(&text("serial-getty@ttyAMA0.service"), "opaque-phase");
+    assert!(f.names.iter().any(|n| n == "quiet"), "{:?}", f.names);
+    for unit in ["serial-getty@ttyGS0.service", "getty@tty1.service"] {
+        let f = one(&text(unit), "opaque-phase");
+        assert!(!f.names.iter().any(|n| n == "quiet"), "{unit}");
+    }
+}
+
 /// Who has no systemd is not told to ask it.
 #[test]
 fn a_step_of_another_init_is_told_without_systemds_tools() {
@@ -509,6 +556,37 @@ fn a_loader_tells_its_stages_and_silences() {
     let f = one(text, "loader-stages");
     assert_eq!(f.names, ["Trying to boot from CARD"]);
     assert_eq!(ms(f.saving.unwrap().1), 1_800);
+}
+
+/// What coreboot reads from flash is one finding; a stage that begins at a row that was left out
+/// is told by its end, and what ends there is not.
+#[test]
+fn firmware_tells_its_stages_and_its_loads_as_one() {
+    let text = "source list.txt cbmem
+        clock counter counter
+        mark 0s power-on firmware
+        mark 100ms start~of~bootblock firmware
+        span stage 100ms 180ms start~of~bootblock~->~end~of~bootblock
+        span stage 180ms 220ms starting~LZMA~decompress~->~finished~LZMA~decompress
+        span stage 220ms 520ms finished~LZMA~decompress~->~rows~left~out
+        span stage 520ms 545ms rows~left~out~->~finished~loading~ramstage
+        span stage 600ms 900ms rows~left~out~->~device~enumeration
+        span stage 900ms 940ms device~enable~->~device~initialization
+        mark 940ms device~initialization -";
+    let all = found(text);
+    let titles: Vec<&str> = all.iter().map(|f| f.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "The firmware takes 300.0 ms for what is before `device enumeration`",
+            "The firmware takes 80.0 ms for `start of bootblock` to `end of bootblock`",
+            "The firmware takes 65.0 ms to load and decompress its stages from flash",
+        ]
+    );
+    assert!(all.iter().all(|f| f.id == "firmware-stages"));
+    assert_eq!(all[1].names[2..], ["MMU", "cache", "console"]);
+    let (low, high) = all[2].saving.unwrap();
+    assert_eq!((ms(low), ms(all[2].expected), ms(high)), (6, 26, 52));
 }
 
 /// A list of durations, with the length of the userspace.

@@ -49,28 +49,101 @@ const ONLY_LENGTHS: NoteKind = NoteKind::new(
     "`cbmem -S` prints durations without timestamps. Use `cbmem -t`.",
 );
 
+const ROWS_LEFT_OUT: NoteKind = NoteKind::new(
+    "rows_left_out",
+    Severity::DataLoss,
+    "A row gives another time since the row before it than the list does, so rows were left out \
+     between the two. What took the time in between is not known.",
+);
+
+/// What stands for rows that were left out.
+const LEFT_OUT: &str = "rows left out";
+
+/// What the total line begins with.
+const TOTAL: &str = "Total Time: ";
+
+/// Both numbers of a row are rounded.
+const ROUNDING: u64 = 2;
+
 /// A stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp<'a> {
     id: u64,
     us: u64,
+    /// The time since the row before, where the row has it.
+    since: Option<u64>,
     name: &'a str,
 }
 
 /// ` 10:start of ramstage      1,234,567 (890)`, of `-t`. Names may leave no
-/// room before the number.
+/// room before the number, and the first versions printed none.
 fn table_row(line: &str) -> Option<Stamp<'_>> {
     let (id, rest) = line.trim_start().split_once(':')?;
     let id = id.parse().ok()?;
     let rest = rest.trim_end();
-    let rest = match rest.rsplit_once(" (") {
-        Some((before, since)) if since.strip_suffix(')').and_then(grouped).is_some() => before,
-        _ => rest,
+    let since = rest.rsplit_once(" (").and_then(|(before, since)| {
+        let since = since.strip_suffix(')').and_then(grouped)?;
+        Some((before, since))
+    });
+    let (rest, since) = match since {
+        Some((before, since)) => (before, Some(since)),
+        None => (rest, None),
     };
     let name = rest.trim_end_matches(|c: char| c.is_ascii_digit() || c == ',');
     let us = grouped(rest.strip_prefix(name)?)?;
-    let name = name.trim();
-    (!name.is_empty()).then_some(Stamp { id, us, name })
+    let name = match name.trim() {
+        "" => known_name(id)?,
+        name => name,
+    };
+    let stamp = Stamp {
+        id,
+        us,
+        since,
+        name,
+    };
+    Some(stamp)
+}
+
+/// What coreboot calls an entry (`timestamp_serialized.h`): the first versions of `cbmem`
+/// printed the number alone.
+fn known_name(id: u64) -> Option<&'static str> {
+    let name = match id {
+        0 => "1st timestamp",
+        1 => "start of romstage",
+        2 => "before RAM initialization",
+        3 => "after RAM initialization",
+        4 => "end of romstage",
+        5 => "start of verified boot",
+        6 => "end of verified boot",
+        8 => "starting to load ramstage",
+        9 => "finished loading ramstage",
+        10 => "start of ramstage",
+        11 => "start of bootblock",
+        12 => "end of bootblock",
+        13 => "starting to load romstage",
+        14 => "finished loading romstage",
+        30 => "device enumeration",
+        40 => "device configuration",
+        50 => "device enable",
+        60 => "device initialization",
+        70 => "device setup done",
+        75 => "cbmem post",
+        80 => "write tables",
+        90 => "starting to load payload",
+        98 => "ACPI wake jump",
+        99 => "selfboot jump",
+        1_000 => "depthcharge start",
+        1_001 => "RO parameter init",
+        1_002 => "RO vboot init",
+        1_003 => "RO vboot select firmware",
+        1_004 => "RO vboot select&load kernel",
+        1_010 => "RW vboot select&load kernel",
+        1_020 => "vboot select&load kernel",
+        1_100 => "finished vboot kernel verification",
+        1_101 => "jumping to kernel",
+        _ => return None,
+    };
+    Some(name)
 }
 
 /// `ID, time, time since the one before, name`, apart by tabs, of `-T`.
@@ -80,7 +153,12 @@ fn plain_row(line: &str) -> Option<Stamp<'_>> {
     let us = fields.next()?.parse().ok()?;
     let _since: u64 = fields.next()?.parse().ok()?;
     let name = fields.next()?.trim();
-    (!name.is_empty()).then_some(Stamp { id, us, name })
+    (!name.is_empty()).then_some(Stamp {
+        id,
+        us,
+        since: None,
+        name,
+    })
 }
 
 /// `TS_A -> TS_B;TS_C 123`, of `-S`: the stages that enclose it, and a length.
@@ -135,17 +213,25 @@ impl Source for Cbmem {
     fn sniff(&self, head: &[u8]) -> Sniff {
         let (mut rows, mut all) = (0_usize, 0_usize);
         let mut stamped = false;
+        let mut before: Option<u64> = None;
         for line in text::lines(head).take(200) {
             let line = text::lossy(line.bytes);
             if line.trim().is_empty() {
                 continue;
             }
             all += 1;
-            let title = line.ends_with(" entries total:") || line.starts_with("Total Time: ");
+            let title = line.ends_with(" entries total:") || line.trim().starts_with(TOTAL);
             let stacked = stack_row(&line).is_some();
             stamped |= title || stacked || plain_row(&line).is_some();
             rows += usize::from(title || stacked);
-            rows += usize::from(table_row(&line).is_some() || plain_row(&line).is_some());
+            let row = table_row(&line);
+            rows += usize::from(row.is_some() || plain_row(&line).is_some());
+            // Rows that were quoted without their title still count on from each other.
+            stamped |= row.is_some_and(|row| {
+                let since = before.replace(row.us).and_then(|b| row.us.checked_sub(b));
+                let both = since.zip(row.since);
+                both.is_some_and(|(gap, since)| since > 0 && gap.abs_diff(since) < ROUNDING)
+            });
         }
         match rows * 2 > all {
             true if stamped && rows > 1 => Sniff::Yes,
@@ -168,10 +254,18 @@ impl Source for Cbmem {
     }
 }
 
+/// A stamp that was read.
+struct Entry {
+    id: u64,
+    us: u64,
+    since: Option<u64>,
+    name: String,
+    origin: Origin,
+}
+
 struct List {
     source: SourceId,
-    /// Id, microseconds, name, place.
-    stamps: Vec<(u64, u64, String, Origin)>,
+    stamps: Vec<Entry>,
     entries: Option<usize>,
 }
 
@@ -181,7 +275,13 @@ impl List {
         let origin = Origin { source, offset };
         if let Some(stamp) = plain_row(line).or_else(|| table_row(line)) {
             let name = stamp.name.to_owned();
-            self.stamps.push((stamp.id, stamp.us, name, origin));
+            self.stamps.push(Entry {
+                id: stamp.id,
+                us: stamp.us,
+                since: stamp.since,
+                name,
+                origin,
+            });
             recorder.took(source);
         } else if let Some((stage, us)) = stack_row(line) {
             recorder.note(origin, &ONLY_LENGTHS, String::new);
@@ -193,35 +293,53 @@ impl List {
         } else {
             let total = line.strip_suffix(" entries total:");
             self.entries = self.entries.or(total.and_then(|n| n.trim().parse().ok()));
-            let header = total.is_some() || line.is_empty() || line.starts_with("Total Time: ");
+            let header = total.is_some() || line.is_empty() || line.trim().starts_with(TOTAL);
             recorder.skipped(origin, if header { &HEADER } else { &OTHER_LINE });
         }
     }
 
     fn finish(mut self, recorder: &mut Recorder) {
-        let Some((_, _, _, first)) = self.stamps.first() else {
+        let Some(first) = self.stamps.first().map(|s| s.origin) else {
             return;
         };
-        let first = *first;
         // The list has an entry of its own for the start of the counter.
         let missing = self.entries.map(|n| n.saturating_sub(self.stamps.len()));
         if let Some(missing @ 1..) = missing {
             recorder.note_many(first, &FEWER_ENTRIES, missing as u64, String::new);
         }
-        self.stamps.sort_by_key(|s| s.1);
+        self.stamps.sort_by_key(|s| s.us);
         let clock = self.clock(first, recorder);
         let mut before: Option<(u64, &str)> = None;
-        for (id, us, name, origin) in &self.stamps {
-            recorder.mark(clock, name, ns(*us), phase(*id), *origin);
-            if let Some(before) = before.replace((*us, name)) {
-                step(clock, before, (*us, name), *origin, recorder);
+        for entry in &self.stamps {
+            let here = (entry.us, entry.name.as_str());
+            recorder.mark(
+                clock,
+                &entry.name,
+                ns(entry.us),
+                phase(entry.id),
+                entry.origin,
+            );
+            // A row that says how long ago the one before was tells where rows are missing.
+            let left_out = entry.since.and_then(|since| {
+                let from = entry.us.checked_sub(since)?;
+                let earlier = before.map_or(0, |b| b.0);
+                let is_first = before.is_none() && since == 0;
+                (!is_first && from > earlier + ROUNDING).then_some((from, LEFT_OUT))
+            });
+            if let (Some(before), Some(left_out)) = (before, left_out) {
+                recorder.note(entry.origin, &ROWS_LEFT_OUT, String::new);
+                step(clock, before, left_out, entry.origin, recorder);
             }
+            if let Some(before) = left_out.or(before) {
+                step(clock, before, here, entry.origin, recorder);
+            }
+            before = Some(here);
         }
     }
 
     /// The clock of the stamps, and what is at its zero.
     fn clock(&self, origin: Origin, recorder: &mut Recorder) -> ClockId {
-        if self.stamps.iter().all(|s| s.1 > 0) {
+        if self.stamps.iter().all(|s| s.us > 0) {
             let clock = clock(recorder);
             recorder.mark(clock, mark::POWER_ON, 0, Some(Phase::Firmware), origin);
             recorder.note(origin, &COUNTER, String::new);
@@ -266,7 +384,11 @@ mod tests {
                 of(99, 5_532_057, "selfboot jump"),
             ),
             ("no: row", None),
-            ("1:2", None),
+            (
+                "  70:4,221,044 (1,060,677)",
+                of(70, 4_221_044, "device setup done"),
+            ),
+            ("7:2", None),
             ("x:name 3", None),
             ("1:name ,3", None),
         ] {

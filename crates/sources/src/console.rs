@@ -61,7 +61,8 @@ const STEP: &str = "Begin: ";
 
 /// Whether systemd or an initramfs wrote a line.
 fn is_systemds(line: &str) -> bool {
-    if line.starts_with(STEP) {
+    // Text that was pasted may have lost the escape byte of a control before the bracket.
+    if line.starts_with(STEP) || line.contains(RUNNING) {
         return true;
     }
     let Some((state, rest)) = line.strip_prefix('[').and_then(|l| l.split_once("] ")) else {
@@ -72,7 +73,7 @@ fn is_systemds(line: &str) -> bool {
         let named = rest.starts_with(job) || rest.starts_with('(') && rest.contains(job);
         named && rest.contains(running)
     };
-    STATES.contains(&state.trim()) || line.contains(RUNNING) || is_running(rest)
+    STATES.contains(&state.trim()) || is_running(rest)
 }
 
 impl Source for Console {

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 fn a_running_job_alone_is_a_console() {
     for line in [
         "[ ***  ] Job wait-for-it.se…tart running (32s / no limit)\n",
+        "M[K[*    ] A start job is running for A (1min 59s / no limit)\n",
         "[***   ] (1 of 2) Job a.service/start running (5s / 1min 30s)\n",
     ] {
         let source = firstlight_sources::sniff(line.as_bytes());

@@ -36,7 +36,7 @@ pub(crate) fn serial_console(cmdline: &str) -> Option<Told<'_>> {
 /// `ttyS0`, `ttyAMA0`, `ttymxc1`: drivers of UARTs name their lines in capitals, but for
 /// `imx`. Not `tty0`, nor what has no line, such as `ttysclp0` of a mainframe, `hvc0` of a
 /// hypervisor, or the network behind a gadget's `ttyGS0`.
-pub(super) fn is_serial(device: &str) -> bool {
+pub(crate) fn is_serial(device: &str) -> bool {
     // What the firmware of a Raspberry Pi puts the name of its UART in for.
     let is_alias = matches!(device, "serial0" | "serial1");
     let kind = device.strip_prefix("tty");

@@ -523,17 +523,20 @@ pub(super) fn delay_loop(view: &View<'_>) -> Option<Found> {
     let line = view
         .said("Calibrating delay loop")
         .find(|l| !l.text.contains("skipped") && !l.text.contains("preset"))?;
-    let lpj = line.number("lpj=")?;
+    // Old kernels printed only BogoMIPS, which is this number times a constant of the kernel.
+    let lpj = line.number("lpj=");
     if view.value("lpj").is_some() {
         return None;
     }
     let silence = view.silence_after(&line)?;
     // Twice a dozen ticks or so; what else lies in the silence is not known.
     let most = silence.min(Nanos::from_millis(400));
-    Some(
-        Found::new()
-            .evidence([view.quote(&line)])
-            .parts(most, 10, 100, 100)
-            .treatment(format!("cmdline+=lpj={lpj}")),
-    )
+    let found = Found::new()
+        .evidence([view.quote(&line)])
+        .parts(most, 10, 100, 100)
+        .names(["lpj"]);
+    Some(match lpj {
+        Some(lpj) => found.treatment(format!("cmdline+=lpj={lpj}")),
+        None => found,
+    })
 }

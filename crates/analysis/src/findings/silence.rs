@@ -12,10 +12,13 @@ use record::{Nanos, Origin, Phase, SourceId, mark};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A silence from here on is worth a look, however long the boot is, and none below the
-/// other; between them it depends on the boot.
+/// others; between them it depends on the boot. In a kernel that is done in a fraction of a
+/// second, such as a guest's, the part that is always worth one is the lower limit.
 const ALWAYS: Nanos = Nanos::from_millis(300);
 const NEVER: Nanos = Nanos::from_millis(50);
+const NEVER_IN_SHORT: Nanos = Nanos::from_millis(5);
 const PARTS_OF_BOOT: i64 = 20;
+const PARTS_OF_SHORT: i64 = 8;
 
 /// How long something waits before it gives up, what, and in words.
 const TIMEOUTS: [(Nanos, &str, &str); 4] = [
@@ -111,6 +114,21 @@ const FEWEST_LINES: usize = 2;
 
 /// What the kernel says when it asks for an address.
 const DHCP: &str = "DHCP requests";
+
+/// What a driver says that has waited for something in vain.
+const GIVES_UP: [&str; 2] = ["timed out", "imeout"];
+
+/// The error of a wait in vain (`ETIMEDOUT`), as drivers print it.
+const TIMED_OUT: &str = "-110";
+
+/// What the kernel says when init mounts a file system, or takes a swap area.
+const MOUNTS: [&str; 3] = ["re-mounted", "mounted filesystem", "k swap on "];
+
+/// How it said so before Linux 2.6.33.
+const MOUNTS_EXT3: &str = "EXT3 FS on ";
+
+/// How lines of udev begin, which writes them to the kernel's log.
+const UDEV: &str = "udev";
 
 /// Other rules tell of what follows these.
 const TOLD: [&str; 12] = [
@@ -229,7 +247,9 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
     };
     let end = rows.iter().filter(|p| busy(p.name)).map(|p| p.end).max();
     let end = end.unwrap_or(begin);
-    let least = Nanos((end - begin).0 / PARTS_OF_BOOT).clamp(NEVER, ALWAYS);
+    let part = |parts: i64| Nanos((end - begin).0 / parts);
+    let never = part(PARTS_OF_SHORT).clamp(NEVER_IN_SHORT, NEVER);
+    let least = part(PARTS_OF_BOOT).clamp(never, ALWAYS);
     let is_kernels = kernels(view);
     let inside = |t: Nanos| begin <= t && t <= end;
     let enabled = view.record.mark(mark::CONSOLE_ENABLED).map(|m| m.at);
@@ -250,12 +270,28 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
         };
         let is_beside =
             |l: &Line<'_>| view.is_beside(l) || (has_programs(view, l) && is_of_clock(l.text));
-        if !is_kernels(&line) || line.text.trim().is_empty() || is_beside(&line) {
+        if line.text.trim().is_empty() || is_beside(&line) {
             continue;
         }
+        // A log without the lines that only inform is silent where the kernel was not. But who
+        // gave up has waited.
+        let is_kernels_own = is_kernels(&line);
+        let is_vain = || {
+            let source = line.message.origin.source;
+            let mut next = view.after(&line).filter(|l| l.message.at.is_some());
+            view.is_kernel_log(source)
+                && next.next().is_some_and(|next| {
+                    let is_long = next.message.at.is_some_and(|to| to - from >= LONG);
+                    is_long && next.message.origin.source == source && gives_up(next.text)
+                })
+        };
+        if !is_kernels_own && !is_vain() {
+            continue;
+        }
+        let is_next = |l: &Line<'_>| !is_kernels_own || is_kernels(l);
         let next = view
             .after(&line)
-            .filter(|l| is_kernels(l) && l.message.at.is_some() && !l.text.trim().is_empty());
+            .filter(|l| is_next(l) && l.message.at.is_some() && !l.text.trim().is_empty());
         let mut beside: Vec<&str> = Vec::new();
         let next = next.into_iter().find(|l| {
             let is_beside = is_beside(l);
@@ -363,14 +399,25 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
             let past = gap - *length;
             let late = LATE.max(Nanos(length.0 / 100 * LATE_PERCENT));
             let is_as_long = Nanos(-EARLY.0) <= past && past <= late;
-            is_as_long && (*name != FIRMWARE || is_firmware())
+            // A line that says who has waited in vain knows better.
+            let is_other = || gives_up(next.text) && !next.text.contains(first_word(name));
+            is_as_long && (*name != FIRMWARE || is_firmware()) && !is_other()
         });
         let mut found = Found::new();
         found.why = match told(line.text, next.text) {
             Some(Told::Work(name)) => Some(text::told_work(name)),
             Some(Told::Driver(name)) => Some(text::told_driver(name)),
-            None => of_initramfs.then(|| text::IN_INITRAMFS.to_owned()),
+            None if of_initramfs => Some(text::IN_INITRAMFS.to_owned()),
+            None => mounts(next.text).then(|| text::BEFORE_MOUNTS.to_owned()),
         };
+        let around = match !of_initramfs && mounts(next.text) {
+            true => around_mounts(view, &line, &next).unwrap_or(all),
+            false => all,
+        };
+        // One driver may wait in vain more than once.
+        let vain = |line| gives_up(line) && gives_up(next.text);
+        let before = view.silence_before(&line).filter(|_| vain(line.text));
+        let before = before.unwrap_or(Nanos::ZERO);
         if let Some((_, _, what)) = hint {
             found.more.push_str(what);
         }
@@ -406,13 +453,54 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
             .evidence([view.quote(&line), after])
             .evidence(others.iter().chain(ended).map(|(_, line)| view.quote(line)))
             .parts(all, low, expected, high)
-            .up_to(all + view.beside(&line, &next))
+            .up_to(around.max(all + before.max(view.beside(&line, &next))))
             .names(subject(next.text))
             .names(subject(line.text))
             .names(beside.into_iter().flat_map(subject))
             .names(hint.map(|(_, name, _)| *name))
+            .names(
+                (around > all)
+                    .then_some(["udev", "fsck"])
+                    .into_iter()
+                    .flatten(),
+            )
     });
     found.collect()
+}
+
+/// Whether a line says that something was waited for in vain.
+fn gives_up(text: &str) -> bool {
+    let is_error = text.split_once(TIMED_OUT).is_some_and(|(before, after)| {
+        let is_part = |c: char| c.is_ascii_alphanumeric();
+        !before.ends_with(is_part) && !after.starts_with(is_part)
+    });
+    is_error || GIVES_UP.iter().any(|g| text.contains(g))
+}
+
+/// `deferred` of `deferred_probe_timeout`.
+fn first_word(name: &str) -> &str {
+    name.split('_').next().unwrap_or(name)
+}
+
+/// Whether the kernel says that init mounts something.
+fn mounts(text: &str) -> bool {
+    MOUNTS.iter().any(|m| text.contains(m)) || text.starts_with(MOUNTS_EXT3)
+}
+
+/// Init mounts file systems when udev is done and they are checked, one after another: from the
+/// first line of udev to the last mount it may all be one wait.
+fn around_mounts(view: &View<'_>, line: &Line<'_>, next: &Line<'_>) -> Option<Nanos> {
+    let source = line.message.origin.source;
+    let messages = view.record.messages().iter();
+    let mut udev = messages
+        .filter(|m| m.origin.source == source && view.record.text(m).starts_with(UDEV))
+        .filter_map(|m| m.at);
+    let from = line.message.at?;
+    let from = udev.next().map_or(from, |at| at.min(from));
+    let later = view.after(next).filter(|l| l.message.at.is_some());
+    let last = later.take_while(|l| mounts(l.text)).last();
+    let to = last.map_or(next.message.at, |l| l.message.at)?;
+    Some(to - from)
 }
 
 /// The word of the command line by which libata does without a command that a drive does not

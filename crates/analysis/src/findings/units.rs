@@ -6,7 +6,7 @@ use super::fstab;
 use super::modules::is_alone;
 use super::text::units as text;
 use super::udev_units::{OLD_SETTLE, SETTLE};
-use super::view::View;
+use super::view::{Line, View};
 use super::waits;
 use crate::chain::{ChainLink, critical_chain};
 use crate::path::{PathKind, UnitOrder};
@@ -597,12 +597,32 @@ pub(super) fn generators(view: &View<'_>) -> Option<Found> {
 /// How long systemd waits for a device: `DefaultTimeoutStartSec=`.
 const DEVICE_TIMEOUT: Nanos = Nanos(90_000_000_000);
 
+/// How much later systemd goes on after each.
+const AFTER_TIMEOUT: Nanos = Nanos(2_500_000_000);
+
+/// How often in a row systemd waited for a device that timed out for the last time so long
+/// after it began: the job of a swap or a mount is often asked for again.
+fn timeouts(since: Nanos) -> Nanos {
+    let count = since.0 / DEVICE_TIMEOUT.0;
+    let all = Nanos(count.saturating_mul(DEVICE_TIMEOUT.0));
+    let late = Nanos(count.saturating_mul(AFTER_TIMEOUT.0));
+    match since - all <= late {
+        true => all.max(since.min(DEVICE_TIMEOUT)),
+        false => since.min(DEVICE_TIMEOUT),
+    }
+}
+
 /// A device that a unit waits for never comes.
 pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
     let line = view.said("Timed out waiting for device").next()?;
     let unit = line.behind("Timed out waiting for device ")?;
     let unit = unit.split_whitespace().next().unwrap_or(unit);
     let unit = unit.trim_end_matches(['.', ':']);
+    let all = view.said("Timed out waiting for device");
+    let last = all
+        .filter(|l| l.text.contains(unit))
+        .filter_map(|l| l.message.at);
+    let last = last.max().or(line.message.at);
     let folder = fstab::folder_of(view, unit);
     // The jobs began when systemd did.
     let begun = view
@@ -610,19 +630,72 @@ pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
         .mark(record::mark::SYSTEMD_STARTED)
         .or(view.record.mark(record::mark::USERSPACE_START))
         .map(|m| m.at);
-    let waited = match (begun, line.message.at) {
-        (Some(from), Some(to)) => (to - from).min(DEVICE_TIMEOUT),
+    let waited = match (begun, last) {
+        (Some(from), Some(to)) => timeouts(to - from),
         _ => DEVICE_TIMEOUT,
     };
-    Some(
-        Found::new()
-            .title(text::missing_device(unit))
-            .evidence([view.quote(&line)])
-            .parts(waited, 50, 95, 100)
+    let mut found = Found::new()
+        .title(text::missing_device(unit))
+        .evidence([view.quote(&line)])
+        .parts(waited, 50, 95, 100)
+        .within(waited)
+        .names([unit])
+        .maybe_treatment(folder.map(|folder| format!("fstab={folder}:+nofail")));
+    if waited > DEVICE_TIMEOUT {
+        let count = waited.0 / DEVICE_TIMEOUT.0;
+        found.more.push_str(&text::timed_out_again(count));
+    }
+    Some(found)
+}
+
+/// How systemd says that it waits for a device, and that it came.
+pub(super) const EXPECTS: &str = "systemd[1]: Expecting device ";
+const CAME: &str = "Found device ";
+
+/// Of the wait for a device whose driver failed: another unit may take as long, or none waits.
+const OF_FAILED: (i64, i64, i64) = (0, 90, 100);
+
+/// A shorter word names no driver.
+const SHORTEST_DRIVER: usize = 3;
+
+/// systemd waits for a device, and the driver that would make it failed before.
+pub(super) fn failed_devices(view: &View<'_>) -> Option<Found> {
+    view.said(EXPECTS).find_map(|line| {
+        let unit = line.behind(EXPECTS)?.split_whitespace().next()?;
+        let unit = unit.trim_end_matches('.');
+        let device = unit.strip_prefix("dev-")?.strip_suffix(".device")?;
+        let lines = || (0..view.record.messages().len()).filter_map(|at| view.line(at));
+        let has_failed = |l: &Line<'_>| l.text.contains("probe") && l.text.contains(" failed");
+        let failure = lines().find(|l| has_failed(l) && drives(l.text, device))?;
+        let has_come = lines().any(|l| l.text.contains(CAME) && l.text.contains(unit));
+        // A boot that was done meanwhile did not wait longer.
+        let at = line.message.at?;
+        let light = view.phases.first_light.as_ref().map(|f| f.at - at);
+        let waited = light.map_or(DEVICE_TIMEOUT, |light| light.min(DEVICE_TIMEOUT));
+        if failure.message.at? > at || has_come || waited <= Nanos::ZERO {
+            return None;
+        }
+        let (low, expected, high) = OF_FAILED;
+        let found = Found::new()
+            .title(text::failed_device(unit))
+            .why(text::FAILED_DEVICE_WHY)
+            .evidence([view.quote(&failure), view.quote(&line)])
+            .parts(waited, low, expected, high)
             .within(waited)
-            .names([unit])
-            .maybe_treatment(folder.map(|folder| format!("fstab={folder}:+nofail"))),
-    )
+            .names([unit, device]);
+        Some(found)
+    })
+}
+
+/// Whether the driver that a line begins with makes devices of such a name: `tpm_tis` makes
+/// `tpmrm0`, and `mmc0` makes `mmcblk0`.
+fn drives(text: &str, device: &str) -> bool {
+    let Some((head, _)) = text.split_once(':') else {
+        return false;
+    };
+    let words = head.split(|c: char| !c.is_ascii_alphanumeric());
+    let mut names = words.map(|w| w.trim_end_matches(|c: char| c.is_ascii_digit()));
+    names.any(|n| n.len() >= SHORTEST_DRIVER && device.starts_with(n))
 }
 
 /// How the prompts for the passphrase of a disk begin: those of systemd and its agents, and

@@ -81,7 +81,8 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
             .or_else(|| iso(line))
             .or_else(|| clocked(line))
             .or_else(|| logcat(line))
-            .or_else(|| syslog(line)),
+            .or_else(|| syslog(line))
+            .or_else(|| numbered(line)),
         Some(b'a'..=b'z') => decoded(line).or_else(|| syslog(line)),
         Some(b'A'..=b'Z') => logread(line)
             .or_else(|| syslog(line))
@@ -89,10 +90,9 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
         // Months of other languages.
         Some(0x80..) => syslog(line),
         Some(b'>') => quoted(line),
-        Some(b' ' | b'\t') => usual(without_indent(line)).map(|(ns, text)| Shaped {
-            stamp: Stamp::Printk(ns),
-            ..Shaped::plain(text)
-        }),
+        Some(b' ' | b'\t') => usual(without_indent(line))
+            .map(|(ns, text)| after_stamp(Stamp::Printk(ns), text))
+            .or_else(|| numbered(without_indent(line))),
         _ => None,
     };
     shaped.unwrap_or(Shaped::plain(line))
@@ -136,6 +136,17 @@ fn quoted(line: &[u8]) -> Option<Shaped<'_>> {
     }
     // Else it is somebody's words.
     Some(shape(rest)).filter(|s| s.stamp != Stamp::None)
+}
+
+/// `805  [    0.123456] words`: the number of the line, as `cat -n` and `grep -n` write it.
+fn numbered(line: &[u8]) -> Option<Shaped<'_>> {
+    let (_, rest) = number(line)?;
+    let words = match rest {
+        [b':', words @ ..] => words,
+        [b' ' | b'\t', ..] => without_indent(rest),
+        _ => return None,
+    };
+    usual(words).map(|(ns, text)| after_stamp(Stamp::Printk(ns), text))
 }
 
 /// The stamp, in nanoseconds, and the words of `[    0.123456] words`, with
@@ -195,10 +206,17 @@ fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
             }
             (digits == 6).then(|| after_stamp(Stamp::Printk(ns), text))
         }
-        // `dmesg -d`: the stamp, and how long ago the last line was.
+        // `dmesg -d`: the stamp, and how long ago the last line was. The kernel's
+        // `scripts/show_delta` has a blank more on both sides of the bracket.
         [b' ', b'<', ..] => {
             let end = memmem::find(rest, b">]")?;
-            Some(after_stamp(Stamp::Printk(ns), rest.get(end + 2..)?))
+            let (delta, text) = rest.split_at_checked(end + 2)?;
+            let is_scripts = delta.ends_with(b" >]");
+            let text = text
+                .strip_prefix(b" ")
+                .filter(|_| is_scripts)
+                .unwrap_or(text);
+            Some(after_stamp(Stamp::Printk(ns), text))
         }
         // The first line of `journalctl -o short-delta`, which has none before it.
         [b' ', ..] if without_indent(rest).starts_with(b"]") => {

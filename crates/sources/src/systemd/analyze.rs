@@ -323,6 +323,44 @@ fn printed(line: &[u8]) -> String {
     }
 }
 
+/// How a line font of terminals (DEC Special Graphics) draws a branch, and what text that was
+/// copied without the switch to this font has in its place.
+const LETTERS: [(&str, &str); 2] = [("mq", "└─"), ("tq", "├─")];
+
+/// The trunk and the branch of a row that was drawn with letters: `x mqa.service`.
+fn letters(line: &str) -> Option<(&str, &'static str, &str)> {
+    let rest = line.trim_start_matches([' ', 'x']);
+    let trunk = line.strip_suffix(rest)?;
+    let mut forms = LETTERS.iter();
+    forms.find_map(|(drawn, branch)| Some((trunk, *branch, rest.strip_prefix(drawn)?)))
+}
+
+/// Whether the tree of a chain is drawn with letters: then all its branches are.
+fn is_lettered<'a>(lines: impl Iterator<Item = Line<'a>>) -> bool {
+    let mut branches = 0_usize;
+    for line in lines {
+        let text = printed(line.bytes);
+        let row = unquoted(&text).trim_end();
+        if !matches!(Row::of(row), Row::Chain(Link { at: Some(_), .. })) {
+            continue;
+        }
+        match letters(row) {
+            Some(_) => branches = branches.saturating_add(1),
+            None if row.starts_with(' ') => return false,
+            None => {}
+        }
+    }
+    branches > 1
+}
+
+/// Such a row as it was meant.
+fn drawn(text: String) -> String {
+    match letters(&text) {
+        Some((trunk, branch, unit)) => format!("{}{branch}{unit}", trunk.replace('x', "│")),
+        None => text,
+    }
+}
+
 impl Source for Analyze {
     fn name(&self) -> &'static str {
         "systemd-analyze"
@@ -370,7 +408,9 @@ impl Source for Analyze {
             let offset = line.offset;
             recorder.skipped(Origin { source, offset }, &SEVERAL_BOOTS);
         }
+        let is_lettered = is_lettered(text::lines(input.bytes).filter(within));
         for (line, text, others) in whole_lines(text::lines(input.bytes).filter(within)) {
+            let text = if is_lettered { drawn(text) } else { text };
             for _ in 0..others {
                 recorder.took(source);
             }
@@ -623,7 +663,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::Drawn::{Last, More, Nothing};
-    use super::{Analyze, Drawn, Link, Row, printed};
+    use super::{Analyze, Drawn, Link, Row, drawn, is_lettered, printed};
     use crate::source::{Sniff, Source as _};
 
     fn chain(
@@ -639,6 +679,20 @@ mod tests {
             at,
             took,
         })
+    }
+
+    #[test]
+    fn a_tree_of_letters_is_one_only_if_all_its_branches_are() {
+        let is = |text: &str| is_lettered(crate::text::lines(text.as_bytes()));
+        assert!(is("a.target @3s\nmqb.target @2s\n  mqmqtt.service @1s\n"));
+        assert!(!is(
+            "a.target @3s\nmqtt.service @2s\n  mqtt-b.service @1s\n    c.target @1s\n"
+        ));
+        assert!(!is(
+            "a.target @3s\n└─mqb.target @2s\n  └─mqtt.service @1s\n"
+        ));
+        let row = drawn("  x   tqa.service @1s".to_owned());
+        assert_eq!(row, "  │   ├─a.service @1s");
     }
 
     #[test]

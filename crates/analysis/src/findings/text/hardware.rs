@@ -57,6 +57,11 @@ pub(in crate::findings) const IN_INITRAMFS: &str = "The initramfs runs its progr
      for a device or a fixed time, or a program or module works in silence. Boot once with \
      `rd.debug` (dracut) or `debug` (initramfs-tools).";
 
+pub(in crate::findings) const BEFORE_MOUNTS: &str = "It ends with a mount, which is init's. Init mounts when udev has handled all devices \
+     (`udevadm settle`) and `fsck` has checked what /etc/fstab names, and a disk may have to \
+     start up for it. Look for a rule or a program of udev that waits, and mount late what the \
+     boot does not need (`noauto`, `nofail`, or a pass of 0).";
+
 pub(in crate::findings) fn programs_silence(gap: impl Display, next: impl Display) -> String {
     format!("Nothing is logged for {gap} before `{next}`")
 }

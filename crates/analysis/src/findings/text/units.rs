@@ -100,6 +100,21 @@ pub(in crate::findings) fn missing_device(unit: impl Display) -> String {
     format!("systemd waits for a device that never appears: {unit}")
 }
 
+pub(in crate::findings) fn failed_device(unit: impl Display) -> String {
+    format!("systemd waits for a device whose driver failed: {unit}")
+}
+
+pub(in crate::findings) const FAILED_DEVICE_WHY: &str = "The driver's probe failed before, so this device will not appear, and systemd waits up to \
+     90 s for it. Repair the driver or switch the device off in the firmware, or mask the device \
+     unit (`systemctl mask`).";
+
+pub(in crate::findings) fn timed_out_again(count: i64) -> String {
+    format!(
+        " This boot waited {count} times in a row: the last time-out came that long after systemd \
+         began."
+    )
+}
+
 pub(in crate::findings) fn journal(name: impl Display, time: impl Display) -> String {
     format!("{name} takes {time} to write the journal to disk")
 }

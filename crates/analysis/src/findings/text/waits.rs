@@ -61,6 +61,65 @@ pub(in crate::findings) fn stage(what: impl Display, time: impl Display) -> Stri
     format!("The boot loader takes {time} for {what}")
 }
 
+pub(in crate::findings) fn before(to: &str) -> String {
+    format!("what is before `{to}`")
+}
+
+pub(in crate::findings) fn firmware_stage(what: impl Display, time: impl Display) -> String {
+    format!("The firmware takes {time} for {what}")
+}
+
+pub(in crate::findings) fn firmware_loads(time: impl Display) -> String {
+    format!("The firmware takes {time} to load and decompress its stages from flash")
+}
+
+pub(in crate::findings) const FIRMWARE_LOADS_WHY: &str = "Where the SPI flash is mapped into memory, decompression includes reading it. Look at the \
+     clock of the SPI flash and at how many of its lines are used, at caching of the mapped \
+     flash, and at the compression of each stage.";
+
+/// Why a stage of coreboot may take long, and what else it is about.
+pub(in crate::findings) fn firmware_why(
+    from: &str,
+    to: &str,
+) -> (&'static str, &'static [&'static str]) {
+    let is = |from_is: &str, to_is: &str| from.contains(from_is) && to.contains(to_is);
+    if is("bootblock", "bootblock") {
+        return (
+            "A bootblock does little. It takes long if it writes its log to a slow console, or \
+             runs before the MMU and the caches are on: enable these first.",
+            &["MMU", "cache", "console"],
+        );
+    }
+    if is("before RAM", "after RAM") {
+        return (
+            "This is the training of the memory. Store its result in flash \
+             (CONFIG_CACHE_MRC_SETTINGS), so that only the first boot takes this long.",
+            &["memory training"],
+        );
+    }
+    if is("device initialization", "device setup") {
+        return (
+            "Drivers initialize processors, display, option ROMs and buses one after another. \
+             coreboot's log with time stamps names the slow one. Start processors in parallel \
+             (CONFIG_PARALLEL_MP), and leave out what the payload does not need.",
+            &["processors", "display"],
+        );
+    }
+    if is("EOP", "EOP") {
+        return (
+            "The Management Engine (ME) answers late or not at all. Do not send End of Post to a \
+             disabled ME, and do not wait for the answer of another one \
+             (CONFIG_SOC_INTEL_CSE_SEND_EOP_ASYNC).",
+            &["ME"],
+        );
+    }
+    (
+        "coreboot timed this stage itself. Leave out what it does if the product does not need it \
+         to boot, or look for a fixed delay in the driver.",
+        &[],
+    )
+}
+
 pub(in crate::findings) fn read(bytes: &str, what: Option<&str>) -> String {
     match what {
         Some(what) => format!("`{what}`, which reads {bytes} bytes"),
@@ -123,8 +182,17 @@ pub(in crate::findings) fn first_wait_why(
     later: &str,
     suspects: &str,
     never: Option<&str>,
+    behind: &str,
 ) -> String {
     let more = by_duration(suspects);
+    if !behind.is_empty() {
+        return format!(
+            "The critical chain goes on with units that became active after {later}: {behind}. \
+             {later} cannot have waited for them, but a device that appears late, or what sets it \
+             up, may hold all of them up. Find out what this device waits for, and whether the \
+             product needs it.{more} `systemctl show '*'` has the full order."
+        );
+    }
     if let Some(never) = never {
         return format!(
             "{later} is ordered after {never}, which never became active: systemd waits for it \
@@ -254,6 +322,13 @@ pub(in crate::findings) fn phase(name: impl Display, time: impl Display) -> Stri
 
 pub(in crate::findings) const IMPOSSIBLE_FIRMWARE: &str = "No firmware takes that long. On this machine the counter behind this figure also counts the \
      time before a restart. Power the machine off, and measure again.";
+
+pub(in crate::findings) fn with_serial_console(getty: &str) -> String {
+    format!(
+        " {getty} shows that the kernel prints on a serial line, and it waits for each byte of that: \
+         try `quiet` on its command line first."
+    )
+}
 
 pub(in crate::findings) const WITH_INITRAMFS: &str = " systemd counts an initramfs that runs without systemd as the kernel's time. If there is one, \
      build it for this machine only, or boot without it.";

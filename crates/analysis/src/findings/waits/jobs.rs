@@ -45,7 +45,7 @@ pub(in crate::findings) fn running(view: &View<'_>) -> Vec<Found> {
     let lines = view.said(RUNNING).chain(view.said(START_RUNNING));
     let mut jobs: Vec<Job<'_>> = Vec::new();
     for job in lines.flat_map(shown) {
-        match jobs.iter_mut().find(|j| j.unit == job.unit) {
+        match jobs.iter_mut().find(|j| is_same(j.unit, job.unit)) {
             Some(known) if known.ran < job.ran => *known = job,
             Some(_) => {}
             None => jobs.push(job),
@@ -82,6 +82,23 @@ pub(in crate::findings) fn running(view: &View<'_>) -> Vec<Found> {
             .names([job.unit])
     });
     found.collect()
+}
+
+/// What stands for the middle of a long name; a terminal that has no ellipsis shows a question
+/// mark.
+const ELLIPSES: [&str; 3] = ["…", "...", "?"];
+
+/// Whether two names are of one job: systemd shortens a name so that the line with its time, which
+/// grows, still fits the screen.
+fn is_same(a: &str, b: &str) -> bool {
+    let ends = |name| ELLIPSES.iter().find_map(|dots| str::split_once(name, dots));
+    match (ends(a), ends(b)) {
+        (Some((a_begin, a_end)), Some((b_begin, b_end))) => {
+            let begins = a_begin.starts_with(b_begin) || b_begin.starts_with(a_begin);
+            begins && (a_end.ends_with(b_end) || b_end.ends_with(a_end))
+        }
+        _ => a == b,
+    }
 }
 
 /// The jobs in a line, of which a console that draws it again has several.
@@ -159,7 +176,7 @@ fn time(text: &str) -> Option<Nanos> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_one_of_several, starting, time, times};
+    use super::{is_one_of_several, is_same, starting, time, times};
     use record::Nanos;
 
     #[test]
@@ -174,6 +191,17 @@ mod tests {
         ] {
             assert_eq!(starting(job), unit, "{job}");
         }
+    }
+
+    #[test]
+    fn a_job_keeps_its_name_while_its_time_grows() {
+        assert!(is_same(
+            "Wait for?be Configured",
+            "Wait for?to be Configured"
+        ));
+        assert!(is_same("Wait fo…igured", "Wait for N…nfigured"));
+        assert!(!is_same("Wait for…Configured", "Wait for…Online"));
+        assert!(!is_same("Wait for all", "Wait for…all"));
     }
 
     #[test]

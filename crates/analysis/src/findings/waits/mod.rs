@@ -2,6 +2,7 @@
 //! names of what stands beside it.
 
 mod alone;
+mod firmware;
 mod idle;
 mod jobs;
 mod late;
@@ -14,6 +15,7 @@ mod udev;
 mod units;
 
 pub(super) use alone::alone;
+pub(super) use firmware::firmware;
 pub(super) use jobs::{RUNNING, START_RUNNING, running};
 pub(super) use late::{late, late_part, late_unit};
 pub(super) use links::{Link, is_before_a_longer_wait, links};

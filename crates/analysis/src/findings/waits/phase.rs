@@ -1,6 +1,7 @@
 //! Phases of which nothing but their length is known.
 
 use super::worth;
+use crate::console::is_serial;
 use crate::findings::evidence::Evidence;
 use crate::findings::found::Found;
 use crate::findings::silence::OF_PROGRAMS;
@@ -8,7 +9,7 @@ use crate::findings::text::waits as text;
 use crate::findings::view::View;
 use crate::phases::PhaseRow;
 use crate::place::Place;
-use record::{Nanos, Phase};
+use record::{Nanos, Phase, SpanKind};
 
 /// Of a phase of usual length: a rule of thumb. Published changes took a tenth to nine tenths
 /// away: a menu, or an initrd that is not needed, goes as a whole.
@@ -71,19 +72,42 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
         let low = part(PARTS.0, OF_EXCESS.0);
         let expected = part(PARTS.1, OF_EXCESS.1);
         let high = part(PARTS.2, OF_EXCESS.2);
-        let found = found
+        let mut found = found
             .why(text::phase_why(row.name))
             .saving(low, expected, high);
+        if row.name == Phase::Kernel
+            && let Some(getty) = serial_getty(view)
+        {
+            found = found.names(["quiet"]);
+            found.more.push_str(&text::with_serial_console(getty));
+        }
         // systemd counts an initrd as a part of its own only if systemd runs in it.
         let has_initrd = || view.phases.phases.iter().any(|p| p.name == Phase::Initrd);
         if row.name != Phase::Kernel || !summed_up(row) || has_initrd() {
             return found;
         }
-        let mut found = found.names(["initramfs"]);
+        found = found.names(["initramfs"]);
         found.more.push_str(text::WITH_INITRAMFS);
         found
     });
     found.collect()
+}
+
+/// systemd starts such a unit on the kernel's console.
+const GETTY: &str = "serial-getty@";
+
+/// The unit that shows that the kernel prints on a serial line, unless its command line says
+/// what it prints.
+fn serial_getty<'v>(view: &'v View<'_>) -> Option<&'v str> {
+    let units = view.record.spans().iter();
+    let units = units.filter(|s| s.kind == SpanKind::Unit);
+    let mut units = units.map(|s| view.record.name(s.name));
+    units.find(|unit| {
+        let line = unit
+            .strip_prefix(GETTY)
+            .and_then(|u| u.strip_suffix(".service"));
+        line.is_some_and(is_serial) && !view.knows_cmdline()
+    })
 }
 
 /// An initrd between two lines of a log. Of a longer one the silence is told.

@@ -12,8 +12,9 @@ use record::{Nanos, Phase, Span, SpanKind};
 /// How many are told.
 const MOST: usize = 4;
 
-/// Of a stage between two marks of a loader's own.
-const OF_STAGE: (i64, i64, i64) = (40, 80, 100);
+/// Of a stage between two marks of a loader's own. It may have one delay in it that can go, or be
+/// all delay: its length does not say which.
+const OF_STAGE: (i64, i64, i64) = (10, 80, 100);
 
 /// Of a time in which a loader wrote nothing.
 const OF_SILENCE: (i64, i64, i64) = (40, 90, 100);

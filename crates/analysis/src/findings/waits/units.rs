@@ -237,6 +237,10 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
         let Wait { time, later, .. } = wait;
         let is_first = wait.earlier.is_none();
         let never = never_active(view, &later.unit).filter(|_| is_first);
+        let behind = match is_first && never.is_none() {
+            true => started_later(view, later),
+            false => Vec::new(),
+        };
         let (low, expected, high) = match never {
             Some(_) if time >= timeout::MOST_OF_IT => timeout::PARTS,
             _ => OF_WAIT,
@@ -248,7 +252,7 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
             ),
             None => (
                 text::first_wait(&later.unit, time),
-                text::first_wait_why(&later.unit, &names, never),
+                text::first_wait_why(&later.unit, &names, never, &behind.join(", ")),
             ),
         };
         let between = [wait.earlier, Some(later)].into_iter().flatten();
@@ -268,6 +272,7 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
                     .map(|l| l.unit.clone()),
             )
             .names(never)
+            .names(behind)
             .names(suspects)
     });
     found.collect()
@@ -300,6 +305,29 @@ fn never_active<'v>(view: &'v View<'_>, unit: &str) -> Option<&'v str> {
             .any(|s| s.name == name)
     };
     behind.find(|to| !has_time(*to)).map(|to| record.name(to))
+}
+
+/// The units that a chain names behind its last one, although they became active later: that
+/// one did not wait for them, but all of them may have waited for the same.
+fn started_later<'v>(view: &'v View<'_>, last: &'v Link) -> Vec<&'v str> {
+    let record = view.record;
+    let starts_later = |name: record::NameId| {
+        let mut spans = record.spans().iter();
+        spans.any(|s| {
+            s.kind == SpanKind::Unit && s.name == name && s.start.is_some_and(|t| t > last.start)
+        })
+    };
+    let mut found: Vec<&str> = Vec::new();
+    let mut unit = last.unit.as_str();
+    let mut behind = record.dependencies().iter();
+    while let Some(next) = behind.find(|d| record.name(d.from) == unit && starts_later(d.to)) {
+        unit = record.name(next.to);
+        found.push(unit);
+        if found.len() == MOST {
+            break;
+        }
+    }
+    found
 }
 
 /// A time on the chain in which no unit of it starts.
