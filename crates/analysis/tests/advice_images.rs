@@ -53,6 +53,7 @@ fn names_of_variables_cost_their_share_of_the_kernel() {
                     unpacked: 5_000_000,
                     signed: false,
                     variable_names,
+                    initramfs: None,
                 },
             }],
             ..SystemFacts::default()
@@ -82,6 +83,7 @@ fn unpacking_a_kernel_is_not_in_its_log() {
                 unpacked: 6_300_000,
                 signed: false,
                 variable_names: None,
+                initramfs: None,
             },
         }],
         ..SystemFacts::default()
@@ -108,6 +110,7 @@ fn images_tell_what_they_cost() {
         unpacked: 30_000_000,
         signed,
         variable_names: None,
+        initramfs: None,
     };
     let found = of_image(kernel("xz", false));
     assert_eq!(found[0].id, "kernel-compression");
@@ -577,4 +580,41 @@ fn long_runs_of_bytes_unpack_alike_in_any_packing() {
     assert_eq!(expected(30_000_000), 710);
     // 56 million bytes usually take 1.568 s.
     assert_eq!(expected(56_000_000), 450);
+}
+
+/// Bytes of an initramfs that are compressed already cost what the kernel's method takes for
+/// each byte that it makes.
+#[test]
+fn an_initramfs_in_a_kernel_is_unpacked_twice() {
+    let options = "CONFIG_INITRAMFS_SOURCE=\"root.cpio\"\nCONFIG_INITRAMFS_COMPRESSION_GZIP=y\n";
+    let found = |initramfs| {
+        let kernel = ImageKind::Kernel {
+            compression: "gzip".to_owned(),
+            packed: 2_000_000,
+            unpacked: 5_000_000,
+            signed: false,
+            variable_names: None,
+            initramfs,
+        };
+        let system = SystemFacts {
+            config: Some(KernelConfig::parse("config", options)),
+            images: vec![ImageFact {
+                place: place(),
+                what: kernel,
+            }],
+            ..SystemFacts::default()
+        };
+        let text = "mark 0ms kernel-start kernel\n\
+                    say 0ms 6 Calibrating delay loop... 250.00 BogoMIPS (lpj=1)\n\
+                    mark 900ms userspace-start userspace\n";
+        let found = advised(text, &system).findings;
+        let one = found.into_iter().find(|f| f.id == "initramfs-packed-twice");
+        let one = one.unwrap();
+        let (low, high) = one.saving.unwrap();
+        [low, one.expected, high].map(|t| t.0 / 1_000_000)
+    };
+    // 25 instructions for each of a million bytes, at 250 MIPS.
+    assert_eq!(found(Some(1_000_000)), [0, 100, 200]);
+    // Nobody knows how large it is.
+    assert_eq!(found(None), [1, 20, 200]);
 }
