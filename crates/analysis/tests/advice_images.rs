@@ -383,9 +383,9 @@ fn a_root_tells_what_it_does_at_boot() {
         ),
         (
             "boot/extlinux/extlinux.conf",
-            "TIMEOUT 50\n",
+            "TIMEOUT 50\nPROMPT 1\n",
             "boot-menu",
-            Some("menu-timeout=0"),
+            Some("menu-timeout=1"),
         ),
         (
             "etc/fstab",
@@ -617,4 +617,76 @@ fn an_initramfs_in_a_kernel_is_unpacked_twice() {
     assert_eq!(found(Some(1_000_000)), [0, 100, 200]);
     // Nobody knows how large it is.
     assert_eq!(found(None), [1, 20, 200]);
+}
+
+/// A menu of extlinux waits only if somebody is asked, and 0 makes it wait without end.
+#[test]
+fn a_menu_of_extlinux_waits_if_it_asks() {
+    let saved = |text: &str| {
+        let path = "extlinux/extlinux.conf".to_owned();
+        let system = SystemFacts {
+            root: Some(RootTree {
+                source: "root".to_owned(),
+                texts: BTreeMap::from([(path, text.to_owned())]),
+                ..RootTree::default()
+            }),
+            ..SystemFacts::default()
+        };
+        let all = advised(&BOOT.replace("CMDLINE", ""), &system).findings;
+        let found = all.into_iter().find(|f| f.id == "boot-menu");
+        found.map(|f| f.expected.0 / 1_000_000)
+    };
+    let entry = "label linux\n  menu label Linux\n  menu default\n";
+    for (head, ms) in [
+        ("prompt 1\ntimeout 50\n", Some(4_000)),
+        ("menu title Boot\nTIMEOUT 50\n", Some(4_000)),
+        ("UI menu.c32\ntimeout 20\n", Some(1_000)),
+        ("prompt 1\ntimeout 10\n", None),
+        ("prompt 1\ntimeout 0\n", None),
+        ("prompt 0\ntimeout 50\n", None),
+        ("timeout 50\n", None),
+    ] {
+        assert_eq!(saved(&format!("{head}{entry}")), ms, "{head}");
+    }
+}
+
+/// A kernel compiled for size unpacks itself more slowly, too.
+#[test]
+fn a_kernel_for_size_is_slower_from_its_start() {
+    let expected = |unpacked: Option<u64>, before: &str| {
+        let image = unpacked.map(|unpacked| ImageFact {
+            place: place(),
+            what: ImageKind::Kernel {
+                compression: "gzip".to_owned(),
+                packed: 2_000_000,
+                unpacked,
+                signed: false,
+                variable_names: None,
+                initramfs: None,
+            },
+        });
+        let system = SystemFacts {
+            config: Some(KernelConfig::parse(
+                "config",
+                "CONFIG_CC_OPTIMIZE_FOR_SIZE=y\n",
+            )),
+            images: image.into_iter().collect(),
+            ..SystemFacts::default()
+        };
+        let text = format!(
+            "{before}mark 0ms kernel-start kernel\n\
+             say 0ms 6 Calibrating delay loop... 250.00 BogoMIPS (lpj=1)\n\
+             mark 300ms userspace-start userspace\n"
+        );
+        let found = advised(&text, &system).findings;
+        let one = found.into_iter().find(|f| f.id == "kernel-for-size");
+        one.unwrap().expected.0 / 100_000
+    };
+    // 4 % of 300 ms.
+    assert_eq!(expected(None, ""), 120);
+    // And of 25 instructions for each of 5 MB, at 250 MIPS.
+    assert_eq!(expected(Some(5_000_000), ""), 320);
+    // Where the unpacking is seen, it counts.
+    let seen = "mark -700ms decompression-start decompression\n";
+    assert_eq!(expected(Some(5_000_000), seen), 400);
 }
