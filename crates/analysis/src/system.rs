@@ -165,6 +165,9 @@ pub enum ImageKind {
         /// Bytes in memory of the names of its variables, with what goes with each; `None` if
         /// its symbols are not found.
         variable_names: Option<u64>,
+        /// Bytes in memory of a compressed initramfs that is a part of it; `None` if none is
+        /// found.
+        initramfs: Option<u64>,
     },
     /// An initramfs.
     Initramfs {

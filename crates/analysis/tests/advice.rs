@@ -496,6 +496,21 @@ fn a_loader_s_network_is_timed() {
     assert_eq!(probes("No ethernet found."), None);
 }
 
+/// A loader's command begins before its first line, and ends behind the line that ends its wait.
+#[test]
+fn a_loader_s_search_for_usb_reaches_over_its_lines() {
+    let lines = "say 1s - Err:   serial\nsay 1.02s - starting USB...\n\
+                 say 1.03s - scanning bus usb@1 for devices... 1 USB Device(s) found\n\
+                 say 2.03s - scanning usb for storage devices... 0 Storage Device(s) found\n\
+                 say 2.04s - eth0: e1000#0\nsay 2.07s - ## Booting kernel\n";
+    let all = found(&format!("{LOADER}{lines}"));
+    let one = all.into_iter().find(|f| f.id == "loader-probes").unwrap();
+    let (low, high) = one.saving.unwrap();
+    let ms = [low, one.expected, high].map(|t| t.0 / 1_000_000);
+    // 1,020 ms behind the three lines, 20 before them and 30 behind the next one.
+    assert_eq!(ms, [510, 969, 1_070]);
+}
+
 /// What falcon mode saves, by what the loader's lines say of the loading: at least,
 /// expected and at most, in milliseconds.
 #[test]

@@ -53,6 +53,7 @@ fn names_of_variables_cost_their_share_of_the_kernel() {
                     unpacked: 5_000_000,
                     signed: false,
                     variable_names,
+                    initramfs: None,
                 },
             }],
             ..SystemFacts::default()
@@ -82,6 +83,7 @@ fn unpacking_a_kernel_is_not_in_its_log() {
                 unpacked: 6_300_000,
                 signed: false,
                 variable_names: None,
+                initramfs: None,
             },
         }],
         ..SystemFacts::default()
@@ -108,6 +110,7 @@ fn images_tell_what_they_cost() {
         unpacked: 30_000_000,
         signed,
         variable_names: None,
+        initramfs: None,
     };
     let found = of_image(kernel("xz", false));
     assert_eq!(found[0].id, "kernel-compression");
@@ -380,9 +383,9 @@ fn a_root_tells_what_it_does_at_boot() {
         ),
         (
             "boot/extlinux/extlinux.conf",
-            "TIMEOUT 50\n",
+            "TIMEOUT 50\nPROMPT 1\n",
             "boot-menu",
-            Some("menu-timeout=0"),
+            Some("menu-timeout=1"),
         ),
         (
             "etc/fstab",
@@ -577,4 +580,113 @@ fn long_runs_of_bytes_unpack_alike_in_any_packing() {
     assert_eq!(expected(30_000_000), 710);
     // 56 million bytes usually take 1.568 s.
     assert_eq!(expected(56_000_000), 450);
+}
+
+/// Bytes of an initramfs that are compressed already cost what the kernel's method takes for
+/// each byte that it makes.
+#[test]
+fn an_initramfs_in_a_kernel_is_unpacked_twice() {
+    let options = "CONFIG_INITRAMFS_SOURCE=\"root.cpio\"\nCONFIG_INITRAMFS_COMPRESSION_GZIP=y\n";
+    let found = |initramfs| {
+        let kernel = ImageKind::Kernel {
+            compression: "gzip".to_owned(),
+            packed: 2_000_000,
+            unpacked: 5_000_000,
+            signed: false,
+            variable_names: None,
+            initramfs,
+        };
+        let system = SystemFacts {
+            config: Some(KernelConfig::parse("config", options)),
+            images: vec![ImageFact {
+                place: place(),
+                what: kernel,
+            }],
+            ..SystemFacts::default()
+        };
+        let text = "mark 0ms kernel-start kernel\n\
+                    say 0ms 6 Calibrating delay loop... 250.00 BogoMIPS (lpj=1)\n\
+                    mark 900ms userspace-start userspace\n";
+        let found = advised(text, &system).findings;
+        let one = found.into_iter().find(|f| f.id == "initramfs-packed-twice");
+        let one = one.unwrap();
+        let (low, high) = one.saving.unwrap();
+        [low, one.expected, high].map(|t| t.0 / 1_000_000)
+    };
+    // 25 instructions for each of a million bytes, at 250 MIPS.
+    assert_eq!(found(Some(1_000_000)), [0, 100, 200]);
+    // Nobody knows how large it is.
+    assert_eq!(found(None), [1, 20, 200]);
+}
+
+/// A menu of extlinux waits only if somebody is asked, and 0 makes it wait without end.
+#[test]
+fn a_menu_of_extlinux_waits_if_it_asks() {
+    let saved = |text: &str| {
+        let path = "extlinux/extlinux.conf".to_owned();
+        let system = SystemFacts {
+            root: Some(RootTree {
+                source: "root".to_owned(),
+                texts: BTreeMap::from([(path, text.to_owned())]),
+                ..RootTree::default()
+            }),
+            ..SystemFacts::default()
+        };
+        let all = advised(&BOOT.replace("CMDLINE", ""), &system).findings;
+        let found = all.into_iter().find(|f| f.id == "boot-menu");
+        found.map(|f| f.expected.0 / 1_000_000)
+    };
+    let entry = "label linux\n  menu label Linux\n  menu default\n";
+    for (head, ms) in [
+        ("prompt 1\ntimeout 50\n", Some(4_000)),
+        ("menu title Boot\nTIMEOUT 50\n", Some(4_000)),
+        ("UI menu.c32\ntimeout 20\n", Some(1_000)),
+        ("prompt 1\ntimeout 10\n", None),
+        ("prompt 1\ntimeout 0\n", None),
+        ("prompt 0\ntimeout 50\n", None),
+        ("timeout 50\n", None),
+    ] {
+        assert_eq!(saved(&format!("{head}{entry}")), ms, "{head}");
+    }
+}
+
+/// A kernel compiled for size unpacks itself more slowly, too.
+#[test]
+fn a_kernel_for_size_is_slower_from_its_start() {
+    let expected = |unpacked: Option<u64>, before: &str| {
+        let image = unpacked.map(|unpacked| ImageFact {
+            place: place(),
+            what: ImageKind::Kernel {
+                compression: "gzip".to_owned(),
+                packed: 2_000_000,
+                unpacked,
+                signed: false,
+                variable_names: None,
+                initramfs: None,
+            },
+        });
+        let system = SystemFacts {
+            config: Some(KernelConfig::parse(
+                "config",
+                "CONFIG_CC_OPTIMIZE_FOR_SIZE=y\n",
+            )),
+            images: image.into_iter().collect(),
+            ..SystemFacts::default()
+        };
+        let text = format!(
+            "{before}mark 0ms kernel-start kernel\n\
+             say 0ms 6 Calibrating delay loop... 250.00 BogoMIPS (lpj=1)\n\
+             mark 300ms userspace-start userspace\n"
+        );
+        let found = advised(&text, &system).findings;
+        let one = found.into_iter().find(|f| f.id == "kernel-for-size");
+        one.unwrap().expected.0 / 100_000
+    };
+    // 4 % of 300 ms.
+    assert_eq!(expected(None, ""), 120);
+    // And of 25 instructions for each of 5 MB, at 250 MIPS.
+    assert_eq!(expected(Some(5_000_000), ""), 320);
+    // Where the unpacking is seen, it counts.
+    let seen = "mark -700ms decompression-start decompression\n";
+    assert_eq!(expected(Some(5_000_000), seen), 400);
 }

@@ -92,6 +92,7 @@ fn unpacking_far_slower_than_the_processor_allows_lacks_caches() {
                     unpacked: 10_000_000,
                     signed: false,
                     variable_names: None,
+                    initramfs: None,
                 },
             }],
             ..SystemFacts::default()

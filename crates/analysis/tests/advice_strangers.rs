@@ -777,3 +777,24 @@ fn a_short_silence_counts_in_a_short_boot() {
     assert!(of_length("100ms"));
     assert!(!of_length("400ms"));
 }
+
+/// What a probe of seconds computes is little: the next one goes on meanwhile, on one processor too.
+#[test]
+fn long_probes_hardly_compute() {
+    let range = |each: u32| {
+        let [a, b, end] = [1_000 + each, 1_000 + 2 * each, 1_100 + 2 * each];
+        let all = found(&format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             say 1ms 6 SLUB: HWalign=64, Order=0-3, MinObjects=0, CPUs=1, Nodes=1\n\
+             span probe 1000ms {a}ms 0000:00:01.0 outcome=0\n\
+             span probe {a}ms {b}ms 0000:00:02.0 outcome=0\n\
+             mark {end}ms first-userspace userspace\nmark {end}ms first-light -\n"
+        ));
+        range_ms(of(&all, "long-probes").unwrap())
+    };
+    // Both at once, and 100 ms behind them: of 6,100 ms at least 3,000 stay. A tenth of the first
+    // one holds up the second one: 2,800 ms, and 85 % of that.
+    assert_eq!(range(3_000), (0, 2_380, 3_100));
+    // Of shorter ones it is 30 %: of 700 ms 390 stay.
+    assert_eq!(range(300), (0, 263, 400));
+}

@@ -1097,3 +1097,37 @@ fn what_waits_for_a_passphrase_takes_only_the_rest() {
     assert!(f.evidence[0].text.contains("12.000 s"), "{:?}", f.evidence);
     assert!(ms(f.saving.unwrap().1) <= 6_000);
 }
+
+/// A network that nobody answers on costs most, and a link that is not there is waited for
+/// before the first line that tells so.
+#[test]
+fn a_network_that_gives_no_address_is_waited_for() {
+    let time = |text: &str| {
+        let all = found(&format!(
+            "fact kernel.cmdline root=/dev/sda ip=dhcp\n{text}"
+        ));
+        let one = all.into_iter().find(|f| f.id == "network-autoconfig");
+        let one = one.unwrap();
+        let (low, high) = one.saving.unwrap();
+        [low, one.expected, high].map(ms)
+    };
+    let unanswered = "mark 0s kernel-start kernel
+        say 1980ms 6 sched_clock: Marking stable
+        say 2000ms 6 Sending DHCP requests .
+        say 2900ms 6 clocksource: Switched to clocksource tsc
+        say 88000ms 6 IP-Config: Reopening network devices...
+        say 88020ms 6 Sending DHCP requests ...... timed out!
+        say 178000ms 6 IP-Config: Auto-configuration of network failed
+        say 178010ms 6 Run /init as init process
+        mark 178010ms userspace-start userspace\n";
+    // 176 s. At most also what lies between these lines and the next ones.
+    assert_eq!(time(unanswered), [158_400, 172_480, 176_030]);
+    let unplugged = "mark 0s kernel-start kernel
+        say 1s 6 sched_clock: Marking stable
+        say 21s 6 Waiting up to 100 more seconds for network.
+        say 41s 6 Waiting up to 80 more seconds for network.
+        say 51s 6 IP-Config: Complete:
+        say 51s 6 Run /init as init process
+        mark 51s userspace-start userspace\n";
+    assert_eq!(time(unplugged), [45_000, 49_000, 50_000]);
+}

@@ -12,6 +12,7 @@ use analysis::{
 };
 use bootimage::environment::proposals;
 use bootimage::info::Kind;
+use bootimage::kernel::built_in::built_in;
 use bootimage::kernel::symbols::symbols;
 use bootimage::signature::is_signed_program;
 use bootimage::{Compression, Part, fit, initramfs};
@@ -253,12 +254,15 @@ fn item_facts(
         Kind::Packed(p) if p.content.banner.is_none() => None,
         kind => kind.payload().and_then(|p| {
             let own = image.part(item.offset, item.size);
+            let kernel = kernel_of(&own.part(p.offset, p.packed), p.compression);
+            let kernel = kernel.unwrap_or_default();
             Some(ImageKind::Kernel {
                 compression: p.compression.name().to_owned(),
                 packed: p.packed,
                 unpacked: p.unpacked.or(p.stated)?,
                 signed: signed || is_signed_program(&own),
-                variable_names: variable_names(&own.part(p.offset, p.packed), p.compression),
+                variable_names: symbols(&kernel).map(|s| s.variable_bytes),
+                initramfs: built_in(&kernel).map(|i| i.packed),
             })
         }),
     };
@@ -319,15 +323,15 @@ fn boot_facts(
     Ok(())
 }
 
-/// The largest kernel in which symbols are looked for, in bytes: one of a distribution has 60 MB.
+/// The largest kernel that is looked into, in bytes: one of a distribution has 60 MB.
 const MOST_KERNEL: u64 = 256 << 20;
 
-/// What the names of its variables take of a packed kernel, unpacked.
-fn variable_names(packed: &Part<'_>, compression: Compression) -> Option<u64> {
+/// The kernel proper of a packed one.
+fn kernel_of(packed: &Part<'_>, compression: Compression) -> Option<Vec<u8>> {
     let mut kernel = Vec::new();
     let mut reader = Decoder::new(compression, packed, MOST_KERNEL).ok()?;
     reader.read_to_end(&mut kernel).ok()?;
-    Some(symbols(&kernel)?.variable_bytes)
+    Some(kernel)
 }
 
 /// The endings of files that are modules of the kernel, packed or not.

@@ -2,7 +2,8 @@
 //! with its treatment, so that what was expected can be set beside what it brings.
 //!
 //! A file has a sentence about the cause, the findings that must be found, and
-//! boots as those of a classic: an `experiment`, or a `workload` with its cases.
+//! boots as those of a classic: an `experiment`, or a `workload` with its cases. In their place
+//! it may name serial logs of boots that another program timed.
 
 use crate::arm_virt::environment;
 use crate::artifacts::Cache;
@@ -32,7 +33,7 @@ pub struct Planted {
     /// What must be found; empty: nothing may be, the system is clean.
     pub findings: Vec<Wanted>,
     /// The boots.
-    pub classic: Classic,
+    boots: Boots,
     /// The case or variant that has the cause.
     pub planted: String,
     /// The case or variant that is looked at: the same, but recorded.
@@ -49,6 +50,15 @@ pub struct Planted {
     /// The one boot that is looked at, where something is recorded that the timed ones do
     /// without.
     recorded: Option<Experiment>,
+}
+
+/// Where boots come from.
+#[derive(Clone, Debug, PartialEq)]
+enum Boots {
+    /// The lab boots them.
+    Lab(Classic),
+    /// Their names, and their serial logs with time stamps, which are there already.
+    Logs(BTreeMap<String, PathBuf>),
 }
 
 /// A finding that must be found.
@@ -118,10 +128,21 @@ struct File {
     only: Option<PathBuf>,
     #[serde(default)]
     beside: Vec<String>,
+    #[serde(default)]
+    log: Vec<Log>,
     #[serde(default = "begin")]
     from: String,
     #[serde(default = "done")]
     to: String,
+}
+
+/// A boot that another program timed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Log {
+    name: String,
+    /// Its serial log, whose first line is the power-on.
+    file: PathBuf,
 }
 
 fn begin() -> String {
@@ -136,7 +157,7 @@ fn done() -> String {
 const CONFIG: &str = "config";
 
 /// The keys that are not those of a classic.
-const OWN: [&str; 9] = [
+const OWN: [&str; 10] = [
     "firstlight_planted",
     "cause",
     "finding",
@@ -144,6 +165,7 @@ const OWN: [&str; 9] = [
     "seen",
     "only",
     "beside",
+    "log",
     "from",
     "to",
 ];
@@ -186,8 +208,8 @@ impl Planted {
             false => "planted",
         };
         let planted = file.planted.as_deref().unwrap_or(usual);
-        // The rest is a classic whose figures are the planted case's, and then those
-        // of each treated one.
+        // The rest is of a classic whose figures are the planted case's, and then those of each
+        // treated one.
         table.retain(|key, _| !OWN.contains(&key));
         let with_roots = file
             .finding
@@ -197,24 +219,22 @@ impl Planted {
             other_root(id, &table, root, planted, wanted).map_err(|why| wrong(1, why))
         });
         let other_roots = other_roots.collect::<Result<_, _>>()?;
-        table.insert("firstlight_classic".to_owned(), Value::Integer(1));
-        for key in ["title", "source", "here", "why"] {
-            table.insert(key.to_owned(), Value::String(file.cause.clone()));
-        }
-        let cases = std::iter::once(planted).chain(file.finding.iter().map(|f| &*f.treated));
-        let value = |case: &str| {
-            let pairs = [
-                ("name", case),
-                ("case", case),
-                ("from", &file.from),
-                ("to", &file.to),
-            ];
-            let pairs = pairs.map(|(k, v)| (k.to_owned(), Value::String(v.to_owned())));
-            Value::Table(pairs.into_iter().collect())
+        let boots = match file.log.is_empty() {
+            true => {
+                let treated = file.finding.iter().map(|f| &*f.treated);
+                let cases = std::iter::once(planted).chain(treated);
+                let text = classic(table, &file, cases).map_err(|e| wrong(1, e.to_string()))?;
+                Boots::Lab(classics::parse(id, &text, folder)?)
+            }
+            false if table.is_empty() => {
+                let logs = file.log.into_iter();
+                Boots::Logs(logs.map(|l| (l.name, folder.join(l.file))).collect())
+            }
+            false => {
+                let why = "a file with a `log` boots nothing; remove the other one";
+                return Err(wrong(1, why.to_owned()));
+            }
         };
-        table.insert("value".to_owned(), Value::Array(cases.map(value).collect()));
-        let text = toml::to_string(&table).map_err(|e| wrong(1, e.to_string()))?;
-        let classic = classics::parse(id, &text, folder)?;
         let with_config = file.beside.iter().any(|b| b == CONFIG);
         let beside = file.beside.iter().filter(|b| *b != CONFIG).map(|b| {
             Beside::parse(b).ok_or_else(|| {
@@ -236,7 +256,7 @@ impl Planted {
             findings: file.finding,
             other_roots,
             recorded: None,
-            classic,
+            boots,
         };
         let treated = all.findings.iter().map(|f| &f.treated);
         for name in treated.chain([&all.seen, &all.planted]) {
@@ -247,7 +267,11 @@ impl Planted {
         }
         let mut needed = vec![all.planted.clone()];
         needed.extend(all.findings.iter().map(|f| f.treated.clone()));
-        if let Method::Experiment(experiment) = &mut all.classic.method {
+        if let Boots::Lab(Classic {
+            method: Method::Experiment(experiment),
+            ..
+        }) = &mut all.boots
+        {
             if experiment.base.recording.is_noticed() {
                 // What recording costs is not the same with the cause and without it.
                 let mut recorded = Experiment::clone(experiment);
@@ -266,12 +290,28 @@ impl Planted {
     }
 
     fn has(&self, name: &str) -> bool {
-        match &self.classic.method {
-            Method::Workload { cases, .. } => cases.iter().any(|c| c.0 == name),
-            Method::Experiment(e) => {
-                let mut all = std::iter::once(&**e).chain(&self.other_roots);
-                all.any(|e| e.variants.iter().any(|v| v.name == name))
-            }
+        let mut all = self.experiment().into_iter().chain(&self.other_roots);
+        let is_variant = all.any(|e| e.variants.iter().any(|v| v.name == name));
+        let is_log = self.logs().is_some_and(|logs| logs.contains_key(name));
+        is_variant || is_log || self.workload(name).is_some()
+    }
+
+    fn experiment(&self) -> Option<&Experiment> {
+        match &self.boots {
+            Boots::Lab(Classic {
+                method: Method::Experiment(own),
+                ..
+            }) => Some(own),
+            _ => None,
+        }
+    }
+
+    /// The names of the boots and their serial logs, if no boots but logs are given.
+    #[must_use]
+    pub fn logs(&self) -> Option<&BTreeMap<String, PathBuf>> {
+        match &self.boots {
+            Boots::Lab(_) => None,
+            Boots::Logs(logs) => Some(logs),
         }
     }
 
@@ -285,10 +325,7 @@ impl Planted {
     /// The experiments that are booted to be timed, each with the name of its folder; none of
     /// a workload.
     pub fn experiments(&self) -> impl Iterator<Item = (String, &Experiment)> {
-        let own = match &self.classic.method {
-            Method::Experiment(own) => Some(("run".to_owned(), &**own)),
-            Method::Workload { .. } => None,
-        };
+        let own = self.experiment().map(|own| ("run".to_owned(), own));
         let named = |e: &'_ Experiment| {
             let name = e.variants.first().map_or("", |v| &v.name);
             format!("run-{name}")
@@ -298,7 +335,11 @@ impl Planted {
     }
 
     fn workload(&self, name: &str) -> Option<&Workload> {
-        let Method::Workload { cases, .. } = &self.classic.method else {
+        let Boots::Lab(Classic {
+            method: Method::Workload { cases, .. },
+            ..
+        }) = &self.boots
+        else {
             return None;
         };
         cases.iter().find(|c| c.0 == name).map(|c| &c.1)
@@ -307,7 +348,7 @@ impl Planted {
     /// Whether `treatment` is what the treated case has and the planted one has not.
     #[must_use]
     pub fn is_applied(&self, treatment: &str, treated: &str) -> bool {
-        if let Method::Experiment(experiment) = &self.classic.method {
+        if let Some(experiment) = self.experiment() {
             let of = |name: &str| experiment.variants.iter().find(|v| v.name == name);
             let (Some(before), Some(after)) = (of(&self.planted), of(treated)) else {
                 return false;
@@ -341,7 +382,8 @@ impl Planted {
     }
 
     /// Boots the cases of a workload, with their files in `out`: the time of the
-    /// planted one, then of each treated one, in nanoseconds; and what failed.
+    /// planted one, then of each treated one, in nanoseconds; and what failed. `None`: it is
+    /// no workload.
     ///
     /// # Errors
     /// As [`classics::run`].
@@ -350,14 +392,20 @@ impl Planted {
         out: &Path,
         jobs: NonZeroUsize,
         say: &mut dyn FnMut(String),
-    ) -> Result<(Vec<Option<i64>>, Vec<String>), LabError> {
+    ) -> Result<Option<(Vec<Option<i64>>, Vec<String>)>, LabError> {
+        let Boots::Lab(classic) = &self.boots else {
+            return Ok(None);
+        };
+        if self.experiment().is_some() {
+            return Ok(None);
+        }
         let hosts = Hosts {
             jobs: Some(jobs),
             ..Hosts::default()
         };
-        let report = classics::run(&self.classic, out, &hosts, say)?;
+        let report = classics::run(classic, out, &hosts, say)?;
         let figures = report.values.iter().map(|v| v.measured_ns);
-        Ok((figures.collect(), report.failures))
+        Ok(Some((figures.collect(), report.failures)))
     }
 
     /// The configuration of the planted case's kernel, if it is looked at.
@@ -365,13 +413,22 @@ impl Planted {
     /// # Errors
     /// If the kernel cannot be made.
     pub fn config(&self, say: &mut dyn FnMut(String)) -> Result<Option<PathBuf>, LabError> {
-        match self.workload(&self.planted) {
-            Some(workload) if self.with_config => {
-                let kernel = workload.kernel_image(&Cache::open()?, say)?;
-                Ok(Some(kernel.with_file_name(CONFIG)))
-            }
-            _ => Ok(None),
+        if !self.with_config {
+            return Ok(None);
         }
+        let cache = Cache::open()?;
+        let kernel = match (self.workload(&self.planted), self.experiment()) {
+            (Some(workload), _) => workload.kernel_image(&cache, say)?,
+            (None, Some(experiment)) => {
+                let mut variants = experiment.variants.iter();
+                let planted = variants.find(|v| v.name == self.planted);
+                let build = planted.map(|v| &v.spec.build).filter(|b| !b.is_empty());
+                let build = build.ok_or_else(|| no_root(&self.id))?;
+                cache.pc_kernel(build, say)?.image
+            }
+            (None, None) => return Err(no_root(&self.id)),
+        };
+        Ok(Some(kernel.with_file_name(CONFIG)))
     }
 
     /// The files that are looked at beside the boot, which was booted in `run`; those
@@ -386,9 +443,9 @@ impl Planted {
         say: &mut dyn FnMut(String),
     ) -> Result<Vec<PathBuf>, LabError> {
         let cache = Cache::open()?;
-        let workload = match (&self.classic.method, self.workload(&self.planted)) {
+        let workload = match (self.experiment(), self.workload(&self.planted)) {
             (_, Some(workload)) => workload,
-            (Method::Experiment(experiment), _) => {
+            (Some(experiment), _) => {
                 let of = |b| beside_experiment(b, experiment, &cache, (folder, run), say);
                 return self.beside.iter().map(of).collect();
             }
@@ -420,9 +477,34 @@ fn no_root(id: &str) -> LabError {
         name: format!("{id}.toml"),
         line: 1,
         why: "the file in `beside` does not exist; `root` and `root-image` need an experiment \
-            with a `tree`, `environment` one with a loader's `environment`, the others a workload"
+            with a `tree`, `environment` one with a loader's `environment`, `config` one whose \
+            planted variant has a `build=` or a workload, the others a workload"
             .to_owned(),
     }
+}
+
+/// The text of a classic with the boots in `table`, whose figures are those of `cases`.
+fn classic<'a>(
+    mut table: Table,
+    file: &File,
+    cases: impl Iterator<Item = &'a str>,
+) -> Result<String, toml::ser::Error> {
+    table.insert("firstlight_classic".to_owned(), Value::Integer(1));
+    for key in ["title", "source", "here", "why"] {
+        table.insert(key.to_owned(), Value::String(file.cause.clone()));
+    }
+    let value = |case: &str| {
+        let pairs = [
+            ("name", case),
+            ("case", case),
+            ("from", &file.from),
+            ("to", &file.to),
+        ];
+        let pairs = pairs.map(|(k, v)| (k.to_owned(), Value::String(v.to_owned())));
+        Value::Table(pairs.into_iter().collect())
+    };
+    table.insert("value".to_owned(), Value::Array(cases.map(value).collect()));
+    toml::to_string(&table)
 }
 
 /// The experiment of `table` with another root, and of its variants the planted one, by
@@ -619,6 +701,27 @@ mod tests {
         assert!(traces(recorded));
         assert_eq!(planted.experiments().count(), 2);
         assert!(planted.experiments().all(|(_, e)| !traces(e)));
+    }
+
+    #[test]
+    fn boots_may_be_logs_of_another_program() {
+        let text = "firstlight_planted = 1\ncause = \"x\"\n[[finding]]\nid = \"falcon-mode\"\n\
+            treated = \"falcon\"\nby_hand = \"y\"\n[[log]]\nname = \"planted\"\nfile = \"a\"\n\
+            [[log]]\nname = \"falcon\"\nfile = \"b\"\n";
+        let planted = Planted::parse("x", text, Path::new("folder")).unwrap();
+        let logs = planted.logs().unwrap();
+        assert_eq!(logs["falcon"], Path::new("folder/b"));
+        assert_eq!(planted.experiments().count(), 0);
+        let more = ROOT.replacen(
+            "[workload]",
+            "[[log]]\nname = \"planted\"\nfile = \"a\"\n[workload]",
+            1,
+        );
+        let said = Planted::parse("x", &more, Path::new("")).unwrap_err();
+        assert!(said.to_string().contains("`log`"), "{said}");
+        let gone = text.replacen("name = \"falcon\"", "name = \"other\"", 1);
+        let said = Planted::parse("x", &gone, Path::new("")).unwrap_err();
+        assert!(said.to_string().contains("`falcon`"), "{said}");
     }
 
     #[test]

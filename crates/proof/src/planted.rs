@@ -6,7 +6,6 @@ use agent::config::FirstLight;
 use analysis::{Finding, advice, phases};
 use input::Say;
 use lab::Event;
-use lab::classics::Method;
 use lab::planted::{Planted, Wanted};
 use record::{Nanos, Record};
 use std::collections::{BTreeMap, BTreeSet};
@@ -239,6 +238,13 @@ fn light(record: &Record, wanted: &FirstLight) -> Option<Nanos> {
     Some(written.unwrap_or(seen))
 }
 
+/// From the first line of a log to its last one.
+fn length(record: &Record) -> Nanos {
+    let stamps = || record.messages().iter().filter_map(|m| m.at);
+    let ends = stamps().min().zip(stamps().max());
+    ends.map_or(Nanos::ZERO, |(first, last)| last - first)
+}
+
 fn boot(
     planted: &Planted,
     folder: &Path,
@@ -247,9 +253,18 @@ fn boot(
 ) -> Result<Booted> {
     let mut times = BTreeMap::new();
     let mut failures = Vec::new();
-    if let Method::Workload { .. } = &planted.classic.method {
-        let say = &mut |text: String| (heard.said)(format!("{}: {text}", planted.id));
-        let (figures, failed) = planted.run(folder, jobs, say)?;
+    if let Some(logs) = planted.logs() {
+        for (name, file) in logs {
+            times.insert(name.clone(), length(&record(file, heard.note)?));
+        }
+        return Ok(Booted {
+            times,
+            seen: logs.get(&planted.seen).cloned().unwrap_or_default(),
+            failures,
+        });
+    }
+    let say = &mut |text: String| (heard.said)(format!("{}: {text}", planted.id));
+    if let Some((figures, failed)) = planted.run(folder, jobs, say)? {
         let treated = planted.findings.iter().map(|f| &f.treated);
         let names = std::iter::once(&planted.planted).chain(treated);
         for (name, figure) in names.zip(figures) {
@@ -305,7 +320,7 @@ fn boot(
 
 #[cfg(test)]
 mod tests {
-    use super::light;
+    use super::{length, light};
     use agent::config::FirstLight;
     use record::{ClockKind, Nanos, Origin, Recorder, mark};
 
@@ -331,5 +346,7 @@ mod tests {
         assert_eq!(at(&FirstLight::Line("app: ready".into())), Some(Nanos(5)));
         assert_eq!(at(&FirstLight::Init), Some(Nanos(9)));
         assert_eq!(at(&FirstLight::Line("unseen".into())), Some(Nanos(9)));
+        // From `ready soon` to `ready again`.
+        assert_eq!(length(&record), Nanos(11));
     }
 }

@@ -247,6 +247,16 @@ pub(super) fn slow_console(view: &View<'_>) -> Option<Found> {
     )
 }
 
+/// The line that tells that no link is there yet. The first one comes after 20 s of waiting, and
+/// the next ones every 20 s (`ic_open_devs` in `net/ipv4/ipconfig.c`).
+const NO_LINK: &str = "seconds for network";
+
+/// How the kernel tells that it has an address, and that nobody gave it one (`ip_auto_config`).
+const CONFIGURED: [&str; 2] = [
+    "IP-Config: Complete",
+    "IP-Config: Auto-configuration of network failed",
+];
+
 /// The kernel configures the network by itself.
 pub(super) fn network_root(view: &View<'_>) -> Option<Found> {
     let word = view
@@ -258,22 +268,31 @@ pub(super) fn network_root(view: &View<'_>) -> Option<Found> {
     let begin = view
         .said("Sending DHCP requests")
         .chain(view.said("Sending BOOTP requests"))
-        .chain(view.said("seconds for network"))
-        .next();
-    let end = view.said("IP-Config: Complete").next();
+        .chain(view.said(NO_LINK))
+        .min_by_key(|l| l.at);
+    let end = CONFIGURED.iter().find_map(|text| view.said(text).next());
     let calls = view.initcalls(|f| f == "ip_auto_config");
-    let of_lines = begin.and_then(|b| Some(end?.message.at? - b.message.at?));
-    let time = calls.first().map(|c| c.1).or(of_lines)?;
+    let of_lines = begin.zip(end).and_then(|(begin, end)| {
+        let waited = match begin.text.contains(NO_LINK) {
+            true => view.silence_before(&begin)?,
+            false => Nanos::ZERO,
+        };
+        let time = end.message.at? - begin.message.at? + waited;
+        // Opening the devices, which takes 10 ms, has no line.
+        Some((time, time + view.beside(&begin, &end)))
+    });
+    let (time, most) = calls.first().map(|c| (c.1, c.1)).or(of_lines)?;
     if nfs || time < Nanos::from_millis(10) {
         return None;
     }
+    let part = |percent: i64| Nanos(time.0 / 100 * percent);
     Some(
         Found::new()
             .title(text::network(time))
             .evidence(view.cmdline_evidence(word))
             .evidence(begin.map(|l| view.quote(&l)))
             .evidence(view.initcall_evidence(&calls))
-            .parts(time, 90, 98, 100)
+            .saving(part(90), part(98), most)
             .treatment(format!("cmdline-={word}")),
     )
 }

@@ -402,41 +402,69 @@ pub(super) fn probes(view: &View<'_>) -> Vec<Found> {
     let rows = &view.phases.phases;
     let kernel = rows.iter().find(|p| p.name >= Phase::Kernel);
     let kernel = kernel.map_or(Nanos(i64::MAX), |p| p.start);
-    let mut by_what: Vec<(&str, Nanos, Vec<super::evidence::Evidence>)> = Vec::new();
+    let mut by_what: Vec<Probed<'_>> = Vec::new();
     for (text, what) in PROBES {
         for line in view.said(text) {
             // A line may have the texts of two: the first counts.
             let quote = view.quote(&line);
-            let known = by_what.iter().flat_map(|w| &w.2).any(|e| *e == quote);
+            let known = by_what
+                .iter()
+                .flat_map(|p| &p.evidence)
+                .any(|e| *e == quote);
             let none = line.text.contains(NO_NETWORK);
             if known || none || line.message.at.is_some_and(|at| at >= kernel) {
                 continue;
             }
             let time = view.silence_after(&line).unwrap_or_default();
-            match by_what.iter_mut().find(|(w, ..)| *w == what) {
-                Some((_, sum, evidence)) => {
-                    *sum = *sum + time;
-                    evidence.push(quote);
+            match by_what.iter_mut().find(|p| p.what == what) {
+                Some(probed) => {
+                    probed.time = probed.time + time;
+                    probed.evidence.push(quote);
+                    probed.lines.push(line);
                 }
-                None => by_what.push((what, time, vec![quote])),
+                None => by_what.push(Probed {
+                    what,
+                    time,
+                    evidence: vec![quote],
+                    lines: vec![line],
+                }),
             }
         }
     }
     let found = by_what
         .into_iter()
-        .filter(|(_, t, _)| *t >= Nanos::from_millis(5));
+        .filter(|p| p.time >= Nanos::from_millis(5));
     found
-        .map(|(what, time, mut evidence)| {
-            evidence.truncate(super::evidence::SHOWN);
+        .map(|mut probed| {
+            let (what, time) = (probed.what, probed.time);
+            // The loader's command begins before its first line, and ends behind its last one.
+            let first = probed.lines.iter().min_by_key(|l| l.at);
+            let last = probed.lines.iter().max_by_key(|l| l.at);
+            let last = last.and_then(|l| view.after(l).next());
+            let beside = first
+                .zip(last)
+                .map(|(first, last)| view.beside(first, &last));
+            let most = time + beside.unwrap_or_default();
+            let part = |percent: i64| Nanos(time.0 / 100 * percent);
+            probed.evidence.truncate(super::evidence::SHOWN);
             Found::new()
                 .title(text::probe(what, time))
                 .why(text::PROBE_WHY)
-                .names(evidence.iter().flat_map(|e| subject(&e.text)))
-                .evidence(evidence)
-                .parts(time, 50, 95, 100)
-                .within(time)
+                .names(probed.evidence.iter().flat_map(|e| subject(&e.text)))
+                .evidence(probed.evidence)
+                .saving(part(50), part(95), most)
+                .within(most)
         })
         .collect()
+}
+
+/// Devices of one kind that a loader brings up.
+struct Probed<'a> {
+    what: &'static str,
+    /// The time behind the lines.
+    time: Nanos,
+    evidence: Vec<Evidence>,
+    lines: Vec<Line<'a>>,
 }
 
 /// U-Boot's caches are off.

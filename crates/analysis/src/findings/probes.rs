@@ -194,6 +194,20 @@ struct Plan {
 /// Where the log does not tell: a probe sleeps more than it computes.
 const WORK_PERCENT: i64 = 30;
 
+/// One of a second or more hardly computes: of a silence that long 90 % is expected to be waiting,
+/// too, and a kernel that spins so long is one whose rules are broken (checkpatch.pl warns of
+/// `mdelay` from 20 ms on).
+const LONG_WORK_PERCENT: i64 = 10;
+const LONG: Nanos = Nanos::from_millis(1_000);
+
+/// How much of a probe is expected to compute, in percent.
+const fn work_percent(time: Nanos) -> i64 {
+    match time.0 < LONG.0 {
+        true => WORK_PERCENT,
+        false => LONG_WORK_PERCENT,
+    }
+}
+
 /// Of what a plan brings if nothing needs the devices meanwhile: published changes brought 0.9
 /// to 1 of it, and a device that the next call needs brings none.
 const SERVED: (i64, i64) = (25, 85);
@@ -214,7 +228,7 @@ fn aside(view: &View<'_>, probes: &[(Nanos, &Span)], end: Nanos) -> Plan {
         may_go,
         needs: Vec::new(),
     };
-    let plan = |percent: i64| {
+    let plan = |percent: fn(Nanos) -> i64| {
         let mut calls = Vec::new();
         let mut places = Vec::new();
         let mut until: Option<Nanos> = None;
@@ -227,7 +241,7 @@ fn aside(view: &View<'_>, probes: &[(Nanos, &Span)], end: Nanos) -> Plan {
                 calls.push(call(begin - before, 100, false));
             }
             places.push((calls.len(), *at));
-            calls.push(call(*time, percent, true));
+            calls.push(call(*time, percent(*time), true));
             until = Some(span.end.unwrap_or(begin).max(until.unwrap_or(begin)));
         }
         if let Some(last) = until.filter(|u| *u < end) {
@@ -241,9 +255,9 @@ fn aside(view: &View<'_>, probes: &[(Nanos, &Span)], end: Nanos) -> Plan {
         (probes, found.saving)
     };
     // They sleep all the time, some of it, or compute all the time.
-    let (_, high) = plan(0);
-    let (calls, some) = plan(WORK_PERCENT);
-    let (_, computing) = plan(100);
+    let (_, high) = plan(|_| 0);
+    let (calls, some) = plan(work_percent);
+    let (_, computing) = plan(|_| 100);
     let part = |percent: i64, time: Nanos| Nanos(time.0 / 100 * percent);
     Plan {
         calls,

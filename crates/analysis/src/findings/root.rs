@@ -20,16 +20,30 @@ fn evidence(tree: &RootTree, path: &str, offset: usize, line: &str) -> Evidence 
     }
 }
 
-/// Files of menus that wait for a key: path, key, and the part of a second that
-/// one of its counts is, in milliseconds.
-const MENUS: [(&str, &str, i64); 6] = [
-    ("etc/default/grub", "GRUB_TIMEOUT=", 1_000),
-    ("boot/extlinux/extlinux.conf", "timeout ", 100),
-    ("extlinux/extlinux.conf", "timeout ", 100),
-    ("boot/syslinux/syslinux.cfg", "timeout ", 100),
-    ("boot/loader/loader.conf", "timeout ", 1_000),
-    ("loader/loader.conf", "timeout ", 1_000),
+/// Files of menus that wait for a key: path, key, the part of a second that one of its counts is,
+/// in milliseconds, and the least that may be set, in seconds: extlinux and syslinux wait without
+/// end at 0, and so does U-Boot, which rounds to whole seconds.
+const MENUS: [(&str, &str, i64, u32); 6] = [
+    ("etc/default/grub", "GRUB_TIMEOUT=", 1_000, 0),
+    ("boot/extlinux/extlinux.conf", "timeout ", 100, 1),
+    ("extlinux/extlinux.conf", "timeout ", 100, 1),
+    ("boot/syslinux/syslinux.cfg", "timeout ", 100, 1),
+    ("boot/loader/loader.conf", "timeout ", 1_000, 0),
+    ("loader/loader.conf", "timeout ", 1_000, 0),
 ];
+
+/// Whether a line of extlinux or syslinux has somebody asked. Without one of them the default is
+/// booted at once, whatever the timeout. What a menu shows of one entry is none of them.
+fn asks(line: &str) -> bool {
+    let line = line.trim_start().to_ascii_lowercase();
+    let mut words = line.split_whitespace();
+    match (words.next(), words.next()) {
+        (Some("prompt"), Some(value)) => value != "0",
+        (Some("menu"), Some(what)) => !matches!(what, "label" | "default" | "indent" | "disable"),
+        (Some("ui"), _) => true,
+        _ => false,
+    }
+}
 
 /// Menus that wait for a key.
 pub(super) fn menus(view: &View<'_>) -> Vec<Found> {
@@ -37,21 +51,33 @@ pub(super) fn menus(view: &View<'_>) -> Vec<Found> {
         return Vec::new();
     };
     let mut all = Vec::new();
-    for (file, key, each) in MENUS {
+    for (file, key, each, least) in MENUS {
+        if least > 0
+            && !tree
+                .lines(move |p| p == file)
+                .any(|(_, _, line)| asks(line))
+        {
+            continue;
+        }
         for (path, offset, line) in tree.lines(move |p| p == file) {
             let text = line.trim_start().to_ascii_lowercase();
             let value = text.strip_prefix(&key.to_ascii_lowercase());
             let value = value.map(|v| v.trim_matches(['"', '\'', ' ']));
-            let Some(n) = value.and_then(number).filter(|n| *n > 0) else {
+            let Some(n) = value.and_then(number) else {
                 continue;
             };
             let time = super::view::times(n, each.saturating_mul(1_000_000));
+            let saved = time - super::view::times(u64::from(least), 1_000_000_000);
+            if saved <= Nanos::ZERO {
+                continue;
+            }
             all.push(
                 Found::new()
                     .title(text::menu(time))
                     .evidence([evidence(tree, path, offset, line)])
-                    .saving(time, time, time)
-                    .treatment("menu-timeout=0"),
+                    // A loader counts in steps, and each takes a little longer.
+                    .saving(saved, saved, saved + Nanos(saved.0 / 100))
+                    .treatment(format!("menu-timeout={least}")),
             );
         }
     }

@@ -5,8 +5,10 @@
 //! - [`flat`]: arm64 and RISC-V, not packed, or packed as a whole;
 //! - [`zboot`]: an EFI program that unpacks an arm64, RISC-V or LoongArch kernel;
 //! - [`elf`]: the kernel proper;
-//! - [`symbols`]: the names in it.
+//! - [`symbols`]: the names in it;
+//! - [`built_in`]: a compressed initramfs in it.
 
+pub mod built_in;
 pub mod bzimage;
 pub mod content;
 pub mod elf;

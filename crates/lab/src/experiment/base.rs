@@ -1,5 +1,6 @@
 //! What all variants of an experiment share.
 
+use super::device::Device;
 use super::kernel::Kernel;
 use super::mode::Mode;
 use super::platform::Platform;
@@ -28,6 +29,8 @@ pub struct Base {
     pub kernel: Kernel,
     /// A device tree in place of the machine's own: `arm-virt` without loader, `arm9`.
     pub device_tree: Option<PathBuf>,
+    /// What is on the machine's bus beside its own devices: `pc`, `arm-virt`.
+    pub devices: Vec<Device>,
     /// The root filesystem.
     pub root: Root,
     /// The kernel command line of the baseline, with the words that recording

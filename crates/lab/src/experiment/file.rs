@@ -43,6 +43,9 @@ pub struct BaseFile {
     pub modules: Option<toml::Spanned<PathBuf>>,
     pub device_tree: Option<toml::Spanned<PathBuf>>,
     pub kernel_config: Option<toml::Spanned<Vec<String>>>,
+    /// What is on the machine's bus beside its own devices.
+    #[serde(default)]
+    pub devices: Vec<toml::Spanned<String>>,
     pub root: Option<toml::Spanned<RootFile>>,
     #[serde(default)]
     pub cmdline: Vec<toml::Spanned<String>>,

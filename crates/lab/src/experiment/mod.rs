@@ -1,6 +1,7 @@
 //! The experiment file: what is booted, and which variants of it.
 
 mod base;
+mod device;
 mod factors;
 mod file;
 mod kernel;

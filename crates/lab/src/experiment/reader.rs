@@ -1,6 +1,7 @@
 //! What is checked beyond the file's shape.
 
 use super::base::Base;
+use super::device::Device;
 use super::file::{BaseFile, RootFile, VariantFile};
 use super::kernel::Kernel;
 use super::mode::Mode;
@@ -140,8 +141,10 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             Platform::ArmVirt { .. } => file.device_tree.as_ref(),
             _ => None,
         };
+        let devices = self.devices(&file.devices, &platform)?;
         let base = Base {
             kernel,
+            devices,
             device_tree: device_tree.map(|d| self.beside(d.get_ref())),
             platform,
             memory_mb: file.memory_mb.map_or(usual_mb, Spanned::into_inner),
@@ -161,6 +164,26 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         };
         self.fits(&baseline, &base, &machine)?;
         Ok((base, baseline))
+    }
+
+    fn devices(
+        &self,
+        names: &[Spanned<String>],
+        platform: &Platform,
+    ) -> Result<Vec<Device>, LabError> {
+        let has_bus = matches!(platform, Platform::Pc | Platform::ArmVirt { .. });
+        let found = names.iter().map(|name| {
+            if !has_bus {
+                let why = "`devices` works only with `pc` and `arm-virt`; remove it";
+                return Err((self.at)(&name.span(), why.to_owned()));
+            }
+            let known = Device::ALL.iter().find(|d| d.name() == name.get_ref());
+            known.copied().ok_or_else(|| {
+                let names = Device::ALL.map(|d| format!("`{}`", d.name()));
+                self.wrong(name, &names.join(" or "))
+            })
+        });
+        found.collect()
     }
 
     fn wrong(&self, found: &Spanned<String>, expected: &str) -> LabError {

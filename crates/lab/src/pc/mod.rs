@@ -240,6 +240,10 @@ impl Hardware for Pc {
             setup.put(ROOT, Source::Input(root.clone()));
         }
         setup.put(OUT, Source::Empty(OUT_BYTES));
+        // Behind the machine's own, whose places on the bus stay as they are.
+        for device in &self.common.base.devices {
+            setup.words.pair("-device", device.name());
+        }
         Ok(setup)
     }
 

@@ -454,7 +454,11 @@ impl Workload {
         cache: &Cache,
         say: &mut dyn FnMut(String),
     ) -> Result<PathBuf, LabError> {
-        Ok(self.kernel(cache, None, say)?.image)
+        let inside = match self.built_in {
+            true => Some(self.archive(cache, say)?),
+            false => None,
+        };
+        Ok(self.kernel(cache, inside, say)?.image)
     }
 
     /// Its initramfs, treated.

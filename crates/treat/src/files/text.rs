@@ -340,10 +340,11 @@ pub(super) fn menu_timeout(name: &str, text: &str, seconds: u32) -> Option<Strin
         }
         return Some(new);
     }
-    // extlinux and syslinux count tenths of a second.
+    // extlinux and syslinux count tenths of a second, and wait for a key without end at 0. So does
+    // U-Boot with a prompt, whose older versions cut off what is no whole second.
     let tenths = !name.ends_with("loader.conf");
     let number = match tenths {
-        true => seconds.saturating_mul(10),
+        true => seconds.max(1).saturating_mul(10),
         false => seconds,
     };
     let (new, fits) = map_lines(text, |line| {
@@ -580,6 +581,11 @@ mod tests {
         assert_eq!(
             menu_timeout("extlinux.conf", "TIMEOUT 50\nlabel x\n", 1).unwrap(),
             "TIMEOUT 10\nlabel x\n"
+        );
+        // 0 would wait until somebody presses a key.
+        assert_eq!(
+            menu_timeout("extlinux.conf", "timeout 50\n", 0).unwrap(),
+            "timeout 10\n"
         );
         assert_eq!(
             menu_timeout("loader.conf", "timeout 3\n", 0).unwrap(),

@@ -119,6 +119,7 @@ pub(super) const RULES: &[Rule] = &[
             "Sending BOOTP requests",
             "seconds for network",
             "IP-Config: Complete",
+            "IP-Config: Auto-configuration of network failed",
         ],
         find: |v: &View<'_>| one(cmdline::network_root(v)),
     },
