@@ -690,3 +690,30 @@ fn a_kernel_for_size_is_slower_from_its_start() {
     let seen = "mark -700ms decompression-start decompression\n";
     assert_eq!(expected(Some(5_000_000), seen), 400);
 }
+
+/// Checks of locks cost most of what a kernel and its initramfs do, and no wait for a clock.
+#[test]
+fn checks_of_locks_slow_what_does_not_wait() {
+    let expected = |option: &str| {
+        let system = SystemFacts {
+            config: Some(KernelConfig::parse(
+                "config",
+                &format!("CONFIG_{option}=y\n"),
+            )),
+            ..SystemFacts::default()
+        };
+        let text = "mark 0ms kernel-start kernel\n\
+                    say 0ms 6 Calibrating delay loop... 124.82 BogoMIPS (lpj=624128)\n\
+                    say 100ms 6 CPU: Testing write buffer coherency: ok\n\
+                    mark 900ms initrd-start initrd\nmark 1100ms userspace-start userspace\n\
+                    mark 5s first-light -\n";
+        let found = advised(text, &system).findings;
+        let one = found.into_iter().find(|f| f.id == "debug-kernel").unwrap();
+        let (low, high) = one.saving.unwrap();
+        [low, one.expected, high].map(|t| t.0 / 1_000_000)
+    };
+    // 900 ms and 200, less the 100 of the delay loop: 1,000 ms.
+    assert_eq!(expected("PROVE_LOCKING"), [300, 770, 950]);
+    // Of what else checks, a part of the kernel's 900 ms.
+    assert_eq!(expected("DEBUG_KMEMLEAK"), [45, 270, 630]);
+}

@@ -1131,3 +1131,26 @@ fn a_network_that_gives_no_address_is_waited_for() {
         mark 51s userspace-start userspace\n";
     assert_eq!(time(unplugged), [45_000, 49_000, 50_000]);
 }
+
+/// A kernel for one processor does not tell of the first one.
+#[test]
+fn a_kernel_for_one_processor_measures_its_timer_before_its_devices() {
+    let log = |lines: &str| {
+        format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             {lines}say 1s 6 signal: max sigframe size: 1040\n\
+             say 1.108s 6 devtmpfs: initialized\nmark 2s first-light -\n"
+        )
+    };
+    let time = |lines: &str| {
+        let all = found(&log(lines));
+        let one = all.iter().find(|f| f.id == "apic-timer");
+        one.map(|f| f.expected.0 / 1_000_000)
+    };
+    let apic = "say 0.9s 6 APIC: Switch to symmetric I/O mode setup\n";
+    assert_eq!(time(apic), Some(108));
+    assert_eq!(time(""), None);
+    // What lies before the line of the first processor was shorter: it was not measured.
+    let first = "say 0.95s 6 smpboot: CPU0: a processor\n";
+    assert_eq!(time(&format!("{apic}{first}")), None);
+}

@@ -79,6 +79,9 @@ pub struct Wanted {
     root: Option<Value>,
 }
 
+/// The time of each case of a workload in nanoseconds, and what failed.
+pub type Figures = (Vec<Option<i64>>, Vec<String>);
+
 /// What advice is asked for beside the boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Beside {
@@ -392,7 +395,7 @@ impl Planted {
         out: &Path,
         jobs: NonZeroUsize,
         say: &mut dyn FnMut(String),
-    ) -> Result<Option<(Vec<Option<i64>>, Vec<String>)>, LabError> {
+    ) -> Result<Option<Figures>, LabError> {
         let Boots::Lab(classic) = &self.boots else {
             return Ok(None);
         };

@@ -346,8 +346,12 @@ pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
 const ENVIRONMENT: &str = "Loading Environment from";
 
 /// Lines by which a loader says that it looks for devices.
-const PROBES: [(&str, &str); 10] = [
+const PROBES: [(&str, &str); 13] = [
     ("starting USB", "The boot loader searches for USB devices"),
+    // `Bus ehci_pci: USB EHCI 1.00` comes when a controller is started (U-Boot, drivers/usb/host).
+    ("USB EHCI ", "The boot loader searches for USB devices"),
+    ("USB OHCI ", "The boot loader searches for USB devices"),
+    ("USB XHCI ", "The boot loader searches for USB devices"),
     ("scanning bus", "The boot loader searches for USB devices"),
     (
         "BOOTP broadcast",

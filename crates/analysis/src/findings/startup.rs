@@ -39,9 +39,24 @@ pub(super) const PROTECTS: &str = "Write protecting the kernel";
 /// (`LAPIC_CAL_LOOPS` of `arch/x86/kernel/apic/apic.c`).
 const APIC_CALIBRATION: Nanos = Nanos::from_millis(100);
 
+/// How a kernel for several processors tells of the first one, when its timer was measured.
+const FIRST_PROCESSOR: &str = "smpboot: CPU0: ";
+
+/// A kernel for one processor has no such line. It measures just before it prepares the tree of
+/// its devices (`up_late_init` of `arch/x86/kernel/apic/apic.c`), if its APIC is in use.
+const DEVICES: &str = "devtmpfs: initialized";
+const APIC_IN_USE: &str = "APIC: Switch to symmetric I/O mode setup";
+
+/// All lines that the measuring of the local APIC's timer is known by.
+pub(super) const APIC_LINES: [&str; 3] = [FIRST_PROCESSOR, DEVICES, APIC_IN_USE];
+
 /// The kernel measures how fast the local APIC's timer is.
 pub(super) fn apic_timer(view: &View<'_>) -> Option<Found> {
-    let line = view.said("smpboot: CPU0: ").next()?;
+    let line = view.said(FIRST_PROCESSOR).next();
+    let line = line.or_else(|| {
+        view.said(APIC_IN_USE).next()?;
+        view.said(DEVICES).next()
+    })?;
     let time = view.silence_before(&line)?;
     let off = view.has_flag("nolapic_timer") || view.has_flag("nolapic");
     if off || time < APIC_CALIBRATION || time.0 > APIC_CALIBRATION.0 * 2 {

@@ -154,6 +154,9 @@ pub(super) const RULES: &[Rule] = &[
         treatment: None,
         watch: &[
             "starting USB",
+            "USB EHCI ",
+            "USB OHCI ",
+            "USB XHCI ",
             "scanning bus",
             "BOOTP broadcast",
             "TFTP from server",
