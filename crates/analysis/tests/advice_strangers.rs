@@ -167,7 +167,7 @@ fn an_initrd_of_which_a_log_says_nothing_is_told() {
     let all = found(&text(""));
     let phase = of(&all, "opaque-phase").unwrap();
     assert_eq!(phase.names, ["initrd"]);
-    assert_eq!(range_ms(phase), (124, 562, 1_124));
+    assert_eq!(range_ms(phase), (124, 562, 1_224));
     assert!(of(&found(&text("say 1.2s 6 sda: found\n")), "opaque-phase").is_none());
 }
 

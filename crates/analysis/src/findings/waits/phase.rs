@@ -11,9 +11,9 @@ use crate::phases::PhaseRow;
 use crate::place::Place;
 use record::{Nanos, Phase, SpanKind};
 
-/// Of a phase of usual length: a rule of thumb. Published changes took a tenth to nine tenths
-/// away: a menu, or an initrd that is not needed, goes as a whole.
-const PARTS: (i64, i64, i64) = (10, 45, 90);
+/// Of a phase of usual length: a rule of thumb. Published changes took a tenth to nearly all of
+/// it away: a menu, a wait, or an initrd that is not needed, goes as a whole.
+const PARTS: (i64, i64, i64) = (10, 45, 98);
 
 /// Of what a phase is longer than usual: something in it waits, and most of that can go.
 const OF_EXCESS: (i64, i64, i64) = (30, 80, 98);

@@ -36,13 +36,16 @@ fn fits(begun: Nanos, at: Nanos, late: Nanos) -> bool {
 
 /// Whether a unit of the chain begins when a job that began with the first unit times out.
 pub(super) fn is_one(view: &View<'_>, links: &[Link], later: &Link) -> bool {
+    job(view, links, later).is_some()
+}
+
+/// How long the job ran that timed out as a unit of the chain began.
+fn job(view: &View<'_>, links: &[Link], later: &Link) -> Option<Nanos> {
     let mut pairs = links.iter().zip(links.iter().skip(1));
     let waited = pairs
         .find(|(l, _)| l.unit == later.unit)
         .map(|(l, e)| l.start - e.end);
-    let Some(first) = links.last() else {
-        return false;
-    };
+    let first = links.last()?;
     let begun = [Some(tail::userspace(view)), Some(first.start)];
     let is_most = waited.is_some_and(|wait| wait >= MOST_OF_IT);
     let late = match (waits_for_devices(&later.unit), is_most) {
@@ -50,10 +53,11 @@ pub(super) fn is_one(view: &View<'_>, links: &[Link], later: &Link) -> bool {
         (true, false) if waited.is_some_and(|wait| wait >= LEAST) => LATE,
         // A service may stand behind a target that the chain does not show.
         (false, true) => LATE,
-        _ => return false,
+        _ => return None,
     };
     let mut begun = begun.into_iter().flatten();
-    begun.any(|b| fits(b, later.start, late))
+    let begun = begun.find(|b| fits(*b, later.start, late))?;
+    Some(later.start - begun)
 }
 
 /// Waits that last as long as systemd waits for a device that never comes.
@@ -66,6 +70,8 @@ pub(in crate::findings) fn timed_out(view: &View<'_>) -> Option<Found> {
     let mut waits = pairs.filter(|(later, _)| is_one(view, &links, later));
     let (later, earlier) = waits.next()?;
     let wait = later.start - earlier.end;
+    // The unit before it ended while the job ran already.
+    let ran = job(view, &links, later).unwrap_or(wait);
     let mut all = wait;
     let mut more = String::new();
     // What timed out once is often tried again.
@@ -85,7 +91,7 @@ pub(in crate::findings) fn timed_out(view: &View<'_>) -> Option<Found> {
                 place: link.place.clone(),
             }))
             .parts(all, low, expected, high)
-            .within(all)
+            .up_to(all + (ran - wait).max(Nanos::ZERO))
             .names([later.unit.clone(), earlier.unit.clone()]),
     )
 }
