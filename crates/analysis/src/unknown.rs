@@ -227,7 +227,9 @@ fn ask(record: &Record, phase: Phase, until: Nanos) -> &'static str {
     match phase {
         Phase::BeforeKernelClock => BEFORE_CLOCK,
         Phase::Firmware if record.sources().iter().any(|s| s.format == "cbmem") => MORE_FIRMWARE,
+        Phase::Firmware if is_of_start_elf(record) => EEPROM,
         Phase::Firmware => FIRMWARE,
+        Phase::Loader if is_of_start_elf(record) => START_ELF,
         Phase::Loader | Phase::Decompression => LOADER,
         Phase::Kernel => {
             let calls = spans::distinct(record);
@@ -244,12 +246,21 @@ fn ask(record: &Record, phase: Phase, until: Nanos) -> &'static str {
     }
 }
 
+/// Whether the loader is the firmware of a Raspberry Pi, whose log has a name of its own.
+fn is_of_start_elf(record: &Record) -> bool {
+    record.mark("start.elf").is_some()
+}
+
 const BEFORE_CLOCK: &str = "Before the kernel clock: add a serial log that the host stamped, \
     `bootstage report` of U-Boot, or `cbmem -t` on coreboot.";
 const FIRMWARE: &str = "Firmware: add `cbmem -t` on coreboot, or a serial log that the host \
     stamped.";
 const MORE_FIRMWARE: &str = "Firmware: add the whole list of `cbmem -t`, or coreboot's log on a \
     serial console that the host stamped.";
+const EEPROM: &str = "Firmware: set `BOOT_UART=1` in the configuration of the EEPROM \
+    (`rpi-eeprom-config`), which then writes on the serial line, too, and have the host stamp it.";
+const START_ELF: &str = "Boot loader: `start.elf` has no option that tells more. Boot once \
+    with a smaller kernel and without an initramfs: the difference is what reading them takes.";
 const LOADER: &str = "Boot loader: add `bootstage report` of U-Boot, or a serial log that the \
     host stamped.";
 const INITCALLS: &str = "Kernel: boot with `initcall_debug ignore_loglevel log_buf_len=4M`.";
@@ -315,6 +326,30 @@ mod tests {
             asks,
             [super::UNITS, super::BEFORE_INITCALLS, super::FUNCTIONS]
         );
+    }
+
+    /// The firmware of a Raspberry Pi is asked for what it has, not for U-Boot's.
+    #[test]
+    fn a_raspberry_pi_is_asked_for_its_own_logs() {
+        let asks = |loader: &str| {
+            let mut recorder = Recorder::new();
+            let source = recorder.source("uart.txt", "serial");
+            let origin = Origin { source, offset: 0 };
+            let clock = recorder.clock("host", ClockKind::Monotonic, 1_000);
+            let ms = 1_000_000;
+            for (name, at, phase) in [
+                (mark::POWER_ON, 0, Phase::Firmware),
+                (loader, 3_000 * ms, Phase::Loader),
+            ] {
+                recorder.mark(clock, name, at, Some(phase), origin);
+            }
+            recorder.message(clock, Some(5_000 * ms), None, "read", origin);
+            let record = recorder.finish();
+            let all = unknown(&record, &phases(&record));
+            all.iter().map(|u| u.ask).collect::<Vec<_>>()
+        };
+        assert_eq!(asks("start.elf"), [super::EEPROM, super::START_ELF]);
+        assert_eq!(asks("u-boot"), [super::FIRMWARE, super::LOADER]);
     }
 
     /// A log of initcalls of modules, by `(name, task, from, to)` in milliseconds, and lines.
