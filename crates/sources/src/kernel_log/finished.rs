@@ -1,6 +1,7 @@
 //! What systemd says of the whole boot at its end.
 
 use super::at::At;
+use super::units::of_systemd;
 use crate::systemd::startup::{self, StartupTimes, parse_time_line};
 use crate::text::lossy;
 use record::{ClockId, Origin, Recorder, mark};
@@ -28,7 +29,7 @@ pub(super) struct Finished(Option<(StartupTimes, Option<At>, Origin)>);
 impl Finished {
     /// Keeps the line, if it is that; whether it is.
     pub fn line(&mut self, text: &[u8], at: Option<At>, origin: Origin) -> bool {
-        let words = text.strip_prefix(b"systemd[1]: ").unwrap_or(text);
+        let words = of_systemd(text).unwrap_or(text);
         if !words.starts_with(FINISHED) {
             return false;
         }

@@ -3,6 +3,7 @@
 use super::at::At;
 use super::counter;
 use super::units;
+use super::units::of_systemd;
 use crate::text::{lossy, number};
 use memchr::memmem;
 use record::{ClockKind, Origin, Phase, Recorder, mark};
@@ -252,7 +253,7 @@ impl Milestones {
     }
 
     fn systemd_line(&mut self, recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
-        let Some(words) = text.strip_prefix(b"systemd[1]: ") else {
+        let Some(words) = of_systemd(text) else {
             return false;
         };
         if words.starts_with(b"Startup finished in ") {

@@ -583,7 +583,7 @@ impl Reader {
         if self.stamps.count <= QUIET_LINES && COMPLAINS.iter().any(complains) {
             self.complaints = self.complaints.saturating_add(1);
         }
-        if text.starts_with(b"systemd[1]: ") || units::of_init(text).is_some() {
+        if units::of_systemd(text).is_some() || units::of_init(text).is_some() {
             self.units.line(recorder, at, text);
         }
         let known = own_stamp || line.level.is_some();

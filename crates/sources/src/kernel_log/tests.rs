@@ -442,6 +442,21 @@ fn read(log: &str) -> Record {
     recorder.finish()
 }
 
+/// RHEL 7 leaves out the number of systemd.
+#[test]
+fn systemd_in_a_syslog_may_have_no_number() {
+    let record = read(
+        "May  3 10:00:02 box rsyslogd: start\n\
+         May  3 10:00:03 box systemd: Starting Network Manager...\n\
+         May  3 10:00:06 box systemd: Started Network Manager.\n\
+         May  3 10:00:13 box systemd: Startup finished in 2s (kernel) + 9s (userspace) = 11s.\n",
+    );
+    let at = |name| record.mark(name).map(|m| m.at.get() / 1_000_000_000);
+    let end = at(mark::STARTUP_FINISHED).unwrap();
+    assert_eq!(at(mark::USERSPACE_START), Some(end - 9));
+    assert_eq!(record.spans().len(), 1);
+}
+
 #[test]
 fn a_syslog_has_two_clocks_that_its_kernel_lines_relate() {
     // The daemon wrote the first lines 3 s late.

@@ -149,10 +149,17 @@ fn took(words: &[u8]) -> Option<(String, i64)> {
     Some((name.to_owned(), ns))
 }
 
+/// The words of the first systemd in a log. Where the journal hands its lines to a syslog, some
+/// systems (RHEL 7) leave out the number.
+pub(super) fn of_systemd(text: &[u8]) -> Option<&[u8]> {
+    text.strip_prefix(b"systemd[1]: ")
+        .or_else(|| text.strip_prefix(b"systemd: "))
+}
+
 /// The words of systemd in a line: behind its name and number in a log, behind the state or
 /// blanks on a console.
 fn said(text: &[u8]) -> Option<&[u8]> {
-    if let Some(words) = text.strip_prefix(b"systemd[1]: ") {
+    if let Some(words) = of_systemd(text) {
         return Some(words);
     }
     match text.strip_prefix(b"[") {
