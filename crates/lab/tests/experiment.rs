@@ -53,6 +53,23 @@ fn a_good_file_is_understood() {
 }
 
 #[test]
+fn a_machine_may_have_more_devices() {
+    let with = |devices: &str| GOOD.replacen("root =", &format!("devices = {devices}\nroot ="), 1);
+    let parsed = |text: &str| Experiment::parse("e.toml", text);
+    let e = parsed(&with("[\"lsi53c895a\", \"usb-ehci\"]")).unwrap();
+    let names: Vec<&str> = e.base.devices.iter().map(|d| d.name()).collect();
+    assert_eq!(names, ["lsi53c895a", "usb-ehci"]);
+    let said = parsed(&with("[\"e1000\"]")).unwrap_err().to_string();
+    assert!(
+        said.contains("e.toml:8: expected `lsi53c895a` or `usb-ehci`"),
+        "{said}"
+    );
+    let arm9 = ARM9.replacen("root =", "devices = [\"usb-ehci\"]\nroot =", 1);
+    let said = parsed(&arm9).unwrap_err().to_string();
+    assert!(said.contains("`devices` works only with"), "{said}");
+}
+
+#[test]
 fn paths_are_relative_to_the_file() {
     let text = GOOD
         .replace("\"debian\"", "\"vmlinuz\"\nmodules = \"/lib/modules/x\"")
