@@ -107,6 +107,10 @@ impl Phases {
     }
 }
 
+/// A kernel writes its first words as it starts. If its clock stands at so much by then, the
+/// clock ran before, through firmware and loader: on a PC of 2003 from the reset on.
+const RAN_BEFORE: Nanos = Nanos::from_millis(1_000);
+
 /// The parts of a boot, with the default end.
 #[must_use]
 pub fn phases(record: &Record) -> Phases {
@@ -144,12 +148,23 @@ pub fn phases_with(record: &Record, options: &Options) -> Phases {
         |m: &Mark| begins_kernel(&m) && !is_entry(&m) && entry.is_some_and(|e| m.at <= e);
     let own = told_userspace(record);
     let is_coarse = |m: &Mark| own.is_some_and(|own| is_coarser(m, own));
+    let first_words = record.mark(mark::KERNEL_START);
+    let ran_before = |m: &Mark| {
+        let is_clock = record.name(m.name) == mark::KERNEL_CLOCK_START;
+        // Of another line, it may be of another clock.
+        let words = first_words.filter(|words| is_clock && words.origin == m.origin);
+        words.is_some_and(|words| words.at - m.at >= RAN_BEFORE)
+    };
     let mut parts: Vec<Part<'_>> = Vec::new();
     for mark in record.marks() {
         let is_one =
             |_: &Phase| mark.at < end && !is_over && !before_entry(mark) && !is_coarse(mark);
         let Some(phase) = mark.begins.filter(is_one) else {
             continue;
+        };
+        let phase = match ran_before(mark) {
+            true => Phase::Firmware,
+            false => phase,
         };
         match parts.last_mut() {
             Some(part) if phase <= part.phase => {

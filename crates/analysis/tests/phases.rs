@@ -343,3 +343,31 @@ fn what_systemd_says_of_userspace_is_finer_than_whole_seconds() {
     // A line that is more than its step earlier says something else.
     assert_eq!(kernel(2_000), Some(2_000));
 }
+
+/// A kernel writes its first words as it starts: a clock that stands at seconds by then counted
+/// firmware and loader. Another line's clock may be another one.
+#[test]
+fn a_clock_that_ran_before_the_kernel_shows_the_firmware() {
+    let of = |words_ms: i64, place: u64| {
+        let mut recorder = Recorder::new();
+        let source = recorder.source("dmesg.txt", "kernel-log");
+        let clock = recorder.clock("printk", ClockKind::Printk, 1_000);
+        let at = |offset| record::Origin { source, offset };
+        let kernel = Some(Phase::Kernel);
+        recorder.mark(clock, record::mark::KERNEL_CLOCK_START, 0, kernel, at(0));
+        let words = words_ms * 1_000_000;
+        recorder.mark(clock, record::mark::KERNEL_START, words, kernel, at(place));
+        recorder.message(clock, Some(15_000_000_000), None, "a line", at(90));
+        rows(&phases(&recorder.finish()))
+    };
+    assert_eq!(
+        of(13_000, 0),
+        [
+            "firmware 0 s..13.000 s kernel-clock-start..kernel-start",
+            "kernel 13.000 s..15.000 s kernel-start..last-event",
+        ]
+    );
+    let whole = ["kernel 0 s..15.000 s kernel-clock-start..last-event"];
+    assert_eq!(of(13_000, 40), whole);
+    assert_eq!(of(999, 0), whole);
+}
