@@ -21,15 +21,18 @@ const ANY_TIME: [&str; 4] = [
 pub(crate) fn begins_late(record: &Record) -> Option<(&Message, Nanos)> {
     let name = |m: &Mark| record.name(m.name);
     let start = record.mark(mark::KERNEL_CLOCK_START)?.at;
-    let mut others = record.marks().iter();
-    let is_only_late = others.all(|m| {
+    let is_log = record.spans().is_empty() && record.processes().is_empty();
+    let mut marks = record.marks().iter();
+    let is_only_late = marks.all(|m| {
         name(m) == mark::KERNEL_CLOCK_START
             || ANY_TIME.contains(&name(m)) && m.begins.is_none_or(|p| p == Phase::Userspace)
     });
-    let is_log = record.spans().is_empty() && record.processes().is_empty();
+    if !is_log || !is_only_late {
+        return None;
+    }
     let timed = record.messages().iter().filter_map(|m| Some((m, m.at?)));
     let (first, at) = timed.min_by_key(|(_, at)| *at)?;
     let after = at - start;
-    let is_ended = first_light(record, &Options::default()).is_some();
-    (is_only_late && is_log && after >= LATE && !is_ended).then_some((first, after))
+    let is_over = || first_light(record, &Options::default()).is_none();
+    (after >= LATE && is_over()).then_some((first, after))
 }
