@@ -6,7 +6,7 @@ use super::fstab;
 use super::modules::is_alone;
 use super::text::units as text;
 use super::udev_units::{OLD_SETTLE, SETTLE};
-use super::view::{Line, View};
+use super::view::View;
 use super::waits;
 use crate::chain::{ChainLink, critical_chain};
 use crate::path::{PathKind, UnitOrder};
@@ -650,7 +650,10 @@ pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
 
 /// How systemd says that it waits for a device, and that it came.
 pub(super) const EXPECTS: &str = "systemd[1]: Expecting device ";
-const CAME: &str = "Found device ";
+pub(super) const CAME: &str = "Found device ";
+
+/// What a line has that says that a probe failed, beside the word `probe`.
+pub(super) const FAILS: &str = " failed";
 
 /// Of the wait for a device whose driver failed: another unit may take as long, or none waits.
 const OF_FAILED: (i64, i64, i64) = (0, 90, 100);
@@ -664,10 +667,9 @@ pub(super) fn failed_devices(view: &View<'_>) -> Option<Found> {
         let unit = line.behind(EXPECTS)?.split_whitespace().next()?;
         let unit = unit.trim_end_matches('.');
         let device = unit.strip_prefix("dev-")?.strip_suffix(".device")?;
-        let lines = || (0..view.record.messages().len()).filter_map(|at| view.line(at));
-        let has_failed = |l: &Line<'_>| l.text.contains("probe") && l.text.contains(" failed");
-        let failure = lines().find(|l| has_failed(l) && drives(l.text, device))?;
-        let has_come = lines().any(|l| l.text.contains(CAME) && l.text.contains(unit));
+        let mut failed = view.said(FAILS).filter(|l| l.text.contains("probe"));
+        let failure = failed.find(|l| drives(l.text, device))?;
+        let has_come = view.said(CAME).any(|l| l.text.contains(unit));
         // A boot that was done meanwhile did not wait longer.
         let at = line.message.at?;
         let light = view.phases.first_light.as_ref().map(|f| f.at - at);
