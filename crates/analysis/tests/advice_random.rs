@@ -3,23 +3,8 @@
 
 mod common;
 
-use common::record;
-use firstlight_analysis::{Finding, SystemFacts, advice, phases};
-
-fn found(text: &str) -> Vec<Finding> {
-    let record = record(text);
-    advice(&record, &phases(&record), &SystemFacts::default()).findings
-}
-
-fn of<'a>(all: &'a [Finding], id: &str) -> Option<&'a Finding> {
-    all.iter().find(|f| f.id == id)
-}
-
-fn range_ms(finding: &Finding) -> (i64, i64, i64) {
-    let (low, high) = finding.saving.unwrap();
-    let ms = |ns: i64| ns / 1_000_000;
-    (ms(low.0), ms(finding.expected.0), ms(high.0))
-}
+use common::{found, of, range_ms};
+use firstlight_analysis::Finding;
 
 #[test]
 fn a_log_that_stands_still_until_there_are_random_numbers_waits_for_them() {

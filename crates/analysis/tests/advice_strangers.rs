@@ -4,23 +4,8 @@
 
 mod common;
 
-use common::record;
-use firstlight_analysis::{Finding, SystemFacts, advice, phases};
-
-fn found(text: &str) -> Vec<Finding> {
-    let record = record(text);
-    advice(&record, &phases(&record), &SystemFacts::default()).findings
-}
-
-fn of<'a>(all: &'a [Finding], id: &str) -> Option<&'a Finding> {
-    all.iter().find(|f| f.id == id)
-}
-
-fn range_ms(finding: &Finding) -> (i64, i64, i64) {
-    let (low, high) = finding.saving.unwrap();
-    let ms = |ns: i64| ns / 1_000_000;
-    (ms(low.0), ms(finding.expected.0), ms(high.0))
-}
+use common::{found, of, range_ms, record};
+use firstlight_analysis::{SystemFacts, advice, phases};
 
 /// A log of a hundred lines of 96 bytes on the console each, the console after them, and a
 /// second of other lines; `before` and `after` are the seconds around the line of the console.

@@ -4,14 +4,9 @@
 
 mod common;
 
-use common::record;
-use firstlight_analysis::{Finding, SystemFacts, advice, phases};
+use common::found;
+use firstlight_analysis::Finding;
 use record::Nanos;
-
-fn found(text: &str) -> Vec<Finding> {
-    let record = record(text);
-    advice(&record, &phases(&record), &SystemFacts::default()).findings
-}
 
 fn one(text: &str, id: &str) -> Finding {
     let all = found(text);

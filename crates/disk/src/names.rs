@@ -120,10 +120,9 @@ impl Names {
     /// How many names a directory has.
     pub(super) fn count(&self, directory: u32) -> usize {
         let by_parent = self.by_parent();
-        let until = |is_before: &dyn Fn(u32) -> bool| {
-            by_parent.partition_point(|n| is_before(self.key(*n).0))
-        };
-        until(&|parent| parent <= directory) - until(&|parent| parent < directory)
+        let first = by_parent.partition_point(|n| self.key(*n).0 < directory);
+        let behind = by_parent.partition_point(|n| self.key(*n).0 <= directory);
+        behind - first
     }
 
     /// The parent of the name at this place, and its bytes.

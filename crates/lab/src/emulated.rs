@@ -47,6 +47,16 @@ pub struct Common {
     pub stages: KnownStages,
 }
 
+impl Common {
+    /// Puts the experiment's devices behind the machine's own, whose places on the bus stay as
+    /// they are.
+    pub fn attach_devices(&self, setup: &mut Setup) {
+        for device in &self.base.devices {
+            setup.words.pair("-device", device.name());
+        }
+    }
+}
+
 /// A kernel in its forms.
 #[derive(Debug)]
 pub struct Kernels {

@@ -449,15 +449,14 @@ pub(super) fn probes(view: &View<'_>) -> Vec<Found> {
                 .zip(last)
                 .map(|(first, last)| view.beside(first, &last));
             let most = time + beside.unwrap_or_default();
-            let part = |percent: i64| Nanos(time.0 / 100 * percent);
             probed.evidence.truncate(super::evidence::SHOWN);
             Found::new()
                 .title(text::probe(what, time))
                 .why(text::PROBE_WHY)
                 .names(probed.evidence.iter().flat_map(|e| subject(&e.text)))
                 .evidence(probed.evidence)
-                .saving(part(50), part(95), most)
-                .within(most)
+                .parts(time, 50, 95, 100)
+                .up_to(most)
         })
         .collect()
 }

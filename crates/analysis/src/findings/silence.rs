@@ -277,12 +277,11 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
         // gave up has waited.
         let is_kernels_own = is_kernels(&line);
         let is_vain = || {
-            let source = line.message.origin.source;
             let mut next = view.after(&line).filter(|l| l.message.at.is_some());
-            view.is_kernel_log(source)
+            view.is_kernel_log(line.message.origin.source)
                 && next.next().is_some_and(|next| {
                     let is_long = next.message.at.is_some_and(|to| to - from >= LONG);
-                    is_long && next.message.origin.source == source && gives_up(next.text)
+                    is_long && gives_up(next.text)
                 })
         };
         if !is_kernels_own && !is_vain() {
@@ -403,14 +402,15 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
             let is_other = || gives_up(next.text) && !next.text.contains(first_word(name));
             is_as_long && (*name != FIRMWARE || is_firmware()) && !is_other()
         });
+        let is_mount = !of_initramfs && mounts(next.text);
         let mut found = Found::new();
         found.why = match told(line.text, next.text) {
             Some(Told::Work(name)) => Some(text::told_work(name)),
             Some(Told::Driver(name)) => Some(text::told_driver(name)),
             None if of_initramfs => Some(text::IN_INITRAMFS.to_owned()),
-            None => mounts(next.text).then(|| text::BEFORE_MOUNTS.to_owned()),
+            None => is_mount.then(|| text::BEFORE_MOUNTS.to_owned()),
         };
-        let around = match !of_initramfs && mounts(next.text) {
+        let around = match is_mount {
             true => around_mounts(view, &line, &next).unwrap_or(all),
             false => all,
         };

@@ -612,13 +612,16 @@ fn timeouts(since: Nanos) -> Nanos {
     }
 }
 
+/// How systemd says that it has waited for a device in vain.
+pub(super) const NEVER_CAME: &str = "Timed out waiting for device";
+
 /// A device that a unit waits for never comes.
 pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
-    let line = view.said("Timed out waiting for device").next()?;
-    let unit = line.behind("Timed out waiting for device ")?;
+    let line = view.said(NEVER_CAME).next()?;
+    let unit = line.behind(NEVER_CAME)?.strip_prefix(' ')?;
     let unit = unit.split_whitespace().next().unwrap_or(unit);
     let unit = unit.trim_end_matches(['.', ':']);
-    let all = view.said("Timed out waiting for device");
+    let all = view.said(NEVER_CAME);
     let last = all
         .filter(|l| l.text.contains(unit))
         .filter_map(|l| l.message.at);

@@ -44,9 +44,11 @@ pub fn built_in(kernel: &[u8]) -> Option<BuiltIn> {
             let length = usize::try_from(length).ok().filter(|n| *n >= SHORTEST)?;
             let offset = (at.checked_sub(length)? / BEGIN * BEGIN).checked_sub(before)?;
             // Between the archive and its length there is less than fills up the address.
-            let is_next = (offset + length).next_multiple_of(LENGTH) == at;
+            if (offset + length).next_multiple_of(LENGTH) != at {
+                return None;
+            }
             let begin = kernel.get(offset..offset + MAGIC.min(length))?;
-            let compression = Compression::detect(begin).filter(|_| is_next)?;
+            let compression = Compression::detect(begin)?;
             Some((compression, offset, length))
         })
     });

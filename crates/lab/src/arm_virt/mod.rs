@@ -378,10 +378,7 @@ impl Hardware for ArmVirt {
         let bytes = out_bytes(self.root.as_ref());
         setup.words.memory(OUT, true, bytes, "ivshmem-plain");
         setup.put(OUT, Source::Empty(bytes));
-        // Behind the machine's own, whose places on the bus stay as they are.
-        for device in &self.common.base.devices {
-            setup.words.pair("-device", device.name());
-        }
+        self.common.attach_devices(&mut setup);
         Ok(setup)
     }
 

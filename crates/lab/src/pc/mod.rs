@@ -240,10 +240,7 @@ impl Hardware for Pc {
             setup.put(ROOT, Source::Input(root.clone()));
         }
         setup.put(OUT, Source::Empty(OUT_BYTES));
-        // Behind the machine's own, whose places on the bus stay as they are.
-        for device in &self.common.base.devices {
-            setup.words.pair("-device", device.name());
-        }
+        self.common.attach_devices(&mut setup);
         Ok(setup)
     }
 

@@ -341,13 +341,16 @@ fn is_lettered<'a>(lines: impl Iterator<Item = Line<'a>>) -> bool {
     for line in lines {
         let text = printed(line.bytes);
         let row = unquoted(&text).trim_end();
-        if !matches!(Row::of(row), Row::Chain(Link { at: Some(_), .. })) {
+        let is_branch = letters(row).is_some();
+        // A row at the margin that is none decides nothing.
+        if !is_branch && !row.starts_with(' ') {
             continue;
         }
-        match letters(row) {
-            Some(_) => branches = branches.saturating_add(1),
-            None if row.starts_with(' ') => return false,
-            None => {}
+        if matches!(Row::of(row), Row::Chain(Link { at: Some(_), .. })) {
+            if !is_branch {
+                return false;
+            }
+            branches = branches.saturating_add(1);
         }
     }
     branches > 1

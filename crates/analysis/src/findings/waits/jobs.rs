@@ -84,8 +84,8 @@ pub(in crate::findings) fn running(view: &View<'_>) -> Vec<Found> {
     found.collect()
 }
 
-/// What stands for the middle of a long name; a terminal that has no ellipsis shows a question
-/// mark.
+/// What replaces the middle of a long name. A terminal that cannot show an ellipsis has a
+/// question mark.
 const ELLIPSES: [&str; 3] = ["…", "...", "?"];
 
 /// Whether two names are of one job: systemd shortens a name so that the line with its time, which

@@ -67,11 +67,10 @@ pub(in crate::findings) fn timed_out(view: &View<'_>) -> Option<Found> {
         return None;
     }
     let pairs = links.iter().zip(links.iter().skip(1));
-    let mut waits = pairs.filter(|(later, _)| is_one(view, &links, later));
-    let (later, earlier) = waits.next()?;
+    let mut waits = pairs.filter_map(|(l, e)| Some((l, e, job(view, &links, l)?)));
+    // The unit before it may have ended while the job ran already.
+    let (later, earlier, ran) = waits.next()?;
     let wait = later.start - earlier.end;
-    // The unit before it ended while the job ran already.
-    let ran = job(view, &links, later).unwrap_or(wait);
     let mut all = wait;
     let mut more = String::new();
     // What timed out once is often tried again.
