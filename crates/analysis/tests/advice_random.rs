@@ -1,9 +1,10 @@
 //! Programs that wait for random numbers.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod advised;
 mod common;
 
-use common::{found, of, range_ms};
+use advised::{found, of, range_ms};
 use firstlight_analysis::Finding;
 
 #[test]

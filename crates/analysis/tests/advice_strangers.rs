@@ -2,9 +2,11 @@
 //! a processor that crawls, a line without words.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod advised;
 mod common;
 
-use common::{found, of, range_ms, record};
+use advised::{found, of, range_ms};
+use common::record;
 use firstlight_analysis::{SystemFacts, advice, phases};
 
 /// A log of a hundred lines of 96 bytes on the console each, the console after them, and a

@@ -2,9 +2,10 @@
 //! than the time that it looked at.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod advised;
 mod common;
 
-use common::found;
+use advised::found;
 use firstlight_analysis::Finding;
 use record::Nanos;
 
