@@ -7,7 +7,7 @@
 use crate::initcall_order::{Position, folder, position};
 use crate::phases::Phases;
 use crate::place::Place;
-use aho_corasick::AhoCorasick;
+use memchr::memmem;
 use record::{Nanos, Origin, Phase, Record};
 use std::sync::LazyLock;
 
@@ -23,13 +23,17 @@ const BESIDE: [&str; 7] = [
     "clocksource: timekeeping watchdog",
 ];
 
-/// Finds all of them in one pass: every line of a log is asked several times.
-static BESIDE_FINDER: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::new(BESIDE).ok());
+/// One of these is in each of them. Every line of a log is asked, and few have such a word.
+const BESIDE_WORDS: [&str; 2] = ["random", "clocksource"];
+static BESIDE_FINDERS: LazyLock<[memmem::Finder<'static>; 2]> =
+    LazyLock::new(|| BESIDE_WORDS.map(memmem::Finder::new));
 
 /// Whether a line is one of these.
 pub(crate) fn is_beside(text: &str) -> bool {
-    BESIDE_FINDER.as_ref().is_some_and(|f| f.is_match(text))
+    let may_be = BESIDE_FINDERS
+        .iter()
+        .any(|f| f.find(text.as_bytes()).is_some());
+    may_be && BESIDE.iter().any(|b| text.contains(b))
 }
 
 /// What a work queue says once it has measured the time stamp counter
@@ -118,6 +122,8 @@ const PORT: (&str, &str) = ("ata", ": SATA link ");
 
 /// How a line says that a console is on, between the name of the console.
 const CONSOLE: (&str, &str) = ("console [", "] enabled");
+static CONSOLE_FINDER: LazyLock<memmem::Finder<'static>> =
+    LazyLock::new(|| memmem::Finder::new(CONSOLE.0));
 
 /// Consoles on a screen, which show a log at once.
 const SCREENS: &str = "tty";
@@ -298,7 +304,8 @@ fn announces(line: &str, tests_ciphers: bool) -> Option<String> {
 /// The serial console that this line says is on.
 fn console(line: &str) -> Option<&str> {
     let (begin, end) = CONSOLE;
-    let name = line.split_once(begin)?.1.split_once(end)?.0;
+    let at = CONSOLE_FINDER.find(line.as_bytes())?;
+    let name = line.get(at..)?.strip_prefix(begin)?.split_once(end)?.0;
     let is_screen = name
         .strip_prefix(SCREENS)
         .is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
@@ -339,7 +346,7 @@ fn driver(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Told, works};
+    use super::{BESIDE, Told, is_beside, works};
     use crate::phases::phases;
     use record::{ClockKind, Nanos, Origin, Phase, Recorder, mark};
 
@@ -370,6 +377,18 @@ mod tests {
 
     fn names(lines: &[(i64, &str)]) -> Vec<String> {
         told(lines, "").into_iter().map(|w| w.2).collect()
+    }
+
+    #[test]
+    fn every_line_of_timers_and_threads_is_beside_wherever_its_words_stand() {
+        for words in BESIDE {
+            assert!(is_beside(words), "{words}");
+            assert!(is_beside(&format!("dd: {words}, 7 bits")), "{words}");
+        }
+        assert!(!is_beside("clocksource: jiffies: mask: 0xffffffff"));
+        assert!(!is_beside(
+            "random: get_random_u32 called from start_kernel"
+        ));
     }
 
     #[test]

@@ -313,6 +313,8 @@ test("a folder is served: a list, and a page behind each entry", async () => {
   try {
     const url = await new Promise((done) => server.stdout.once("data", (d) => done(String(d).trim())));
     const context = await (await launch()).newContext();
+    // The server is built without optimization, and may share its processor with other work.
+    context.setDefaultTimeout(240_000);
     const page = await context.newPage();
     const wrong = [];
     page.on("pageerror", (e) => wrong.push(String(e)));

@@ -58,6 +58,7 @@ mod udev_units;
 mod units;
 mod view;
 mod waits;
+mod watched;
 mod work;
 
 pub use advice::{advice, findings, findings_for, rule};

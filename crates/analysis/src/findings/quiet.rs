@@ -6,7 +6,9 @@ use super::subject::subject;
 use super::text::hardware as text;
 use super::view::{Line, View};
 use crate::spans;
+use memchr::memmem;
 use record::{Nanos, Phase, SpanKind};
+use std::sync::LazyLock;
 
 /// A shorter silence of programs is usual.
 const LEAST: Nanos = Nanos(5_000_000_000);
@@ -98,12 +100,17 @@ fn is_of_boot(text: &str) -> bool {
     program(text).is_some_and(|p| OF_BOOT.contains(&p))
 }
 
+/// What stands behind the number of a program, and behind its name: every line is asked.
+static NUMBERED: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("]:"));
+static NAMED: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(": "));
+
 /// The program of a line: `name[7]: words`, or `name: words` of one that sets up the root.
 fn program(text: &str) -> Option<&str> {
     // A page may have lost the blank.
-    let (head, _) = match text.split_once("]:") {
-        Some((head, rest)) if head.contains('[') => (text.get(..head.len() + 1)?, rest),
-        _ => text.split_once(": ")?,
+    let numbered = NUMBERED.find(text.as_bytes()).map(|at| text.get(..=at));
+    let head = match numbered.flatten() {
+        Some(head) if head.contains('[') => head,
+        _ => text.get(..NAMED.find(text.as_bytes())?)?,
     };
     let (name, has_number) = match head.strip_suffix(']').and_then(|h| h.split_once('[')) {
         Some((name, number)) => (name, number.bytes().all(|b| b.is_ascii_digit())),

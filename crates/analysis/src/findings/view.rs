@@ -3,12 +3,12 @@
 use super::evidence::{Evidence, SHOWN};
 use super::group::Group;
 use super::text::view as text;
+use super::watched::Watched;
 use crate::kernel_work::is_beside;
 use crate::path::{CriticalPath, Model, Through};
 use crate::phases::Phases;
 use crate::place::Place;
 use crate::system::{CommandLine, SystemFacts};
-use aho_corasick::AhoCorasick;
 use record::{ClockKind, Message, Nanos, Origin, Phase, Record, SourceId, Span, SpanKind, mark};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -16,23 +16,6 @@ use std::collections::BTreeMap;
 /// A pattern is looked at this often: a log that repeats itself says nothing
 /// more, and may be long.
 const MOST_LINES: usize = 4_096;
-
-/// Texts of log lines, and what finds them all in one pass.
-pub(super) struct Watched {
-    texts: Vec<&'static str>,
-    found: Option<AhoCorasick>,
-}
-
-impl Watched {
-    /// Each of these texts once.
-    pub fn of(texts: impl Iterator<Item = &'static str>) -> Self {
-        let mut texts: Vec<&'static str> = texts.collect();
-        texts.sort_unstable();
-        texts.dedup();
-        let found = AhoCorasick::new(&texts).ok();
-        Self { texts, found }
-    }
-}
 
 /// systemd prints the parts of a boot and its units to the millisecond.
 const ROUNDING: Nanos = Nanos::from_millis(5);
@@ -69,17 +52,11 @@ impl<'a> View<'a> {
     ) -> Self {
         let start = phases.phases.first().map_or(Nanos::ZERO, |p| p.start);
         let mut said: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
-        let texts = &watched.texts;
-        if let Some(automaton) = &watched.found {
-            for (at, message) in record.messages().iter().enumerate() {
-                let text = record.text(message);
-                for hit in automaton.find_overlapping_iter(text) {
-                    if let Some(pattern) = texts.get(hit.pattern().as_usize()) {
-                        let lines = said.entry(pattern).or_default();
-                        if lines.len() < MOST_LINES && lines.last() != Some(&at) {
-                            lines.push(at);
-                        }
-                    }
+        for (at, message) in record.messages().iter().enumerate() {
+            for text in watched.within(record.text(message)) {
+                let lines = said.entry(text).or_default();
+                if lines.len() < MOST_LINES && lines.last() != Some(&at) {
+                    lines.push(at);
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Which lines begin a stage of firmware, loader or kernel.
 
+use memchr::memmem;
 use record::Phase;
 use serde::Deserialize;
 use std::sync::OnceLock;
@@ -46,8 +47,27 @@ pub(crate) struct Stage {
     #[serde(default)]
     starts_with: Vec<String>,
     #[serde(default)]
-    contains: Vec<String>,
+    contains: Vec<Within>,
 }
+
+/// A text that is looked for anywhere in many lines.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "String")]
+struct Within(memmem::Finder<'static>);
+
+impl From<String> for Within {
+    fn from(text: String) -> Self {
+        Self(memmem::Finder::new(text.as_bytes()).into_owned())
+    }
+}
+
+impl PartialEq for Within {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.needle() == other.0.needle()
+    }
+}
+
+impl Eq for Within {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -84,8 +104,10 @@ pub fn stages_from_toml(text: &str) -> Result<Stages, StagesError> {
             let number = i.saturating_add(1);
             return Err(StagesError::NoName { number });
         }
-        let mut patterns = stage.starts_with.iter().chain(&stage.contains).peekable();
-        if patterns.peek().is_none() || patterns.any(String::is_empty) {
+        let starts = stage.starts_with.iter().map(String::is_empty);
+        let within = stage.contains.iter().map(|w| w.0.needle().is_empty());
+        let mut are_empty = starts.chain(within).peekable();
+        if are_empty.peek().is_none() || are_empty.any(|is_empty| is_empty) {
             let name = stage.name.clone();
             return Err(StagesError::NoPattern { name });
         }
@@ -116,7 +138,9 @@ impl Stages {
         let start = line.trim_start();
         self.stages.iter().position(|s| {
             s.starts_with.iter().any(|p| start.starts_with(p.as_str()))
-                || s.contains.iter().any(|p| line.contains(p.as_str()))
+                || s.contains
+                    .iter()
+                    .any(|w| w.0.find(line.as_bytes()).is_some())
         })
     }
 

@@ -101,6 +101,9 @@ fn blame(line: &str) -> Vec<&str> {
 /// `30.852siscsi.service10.011sa.mount`: times and units without a blank between them, one or
 /// more in a word. The minutes of the first may be a word of their own.
 fn tight(line: &str) -> Vec<&str> {
+    if ends(line).next().is_none() {
+        return Vec::new();
+    }
     let mut rows: Vec<&str> = Vec::new();
     let mut found = false;
     let mut minutes: Option<usize> = None;
