@@ -834,3 +834,25 @@ fn waits_that_end_with_the_same_words_are_one_finding() {
     // One that is much shorter is another wait, and so is one that ends otherwise.
     assert_eq!(titles.len(), 3, "{titles:?}");
 }
+
+/// A driver has more than one word for a device that does not answer.
+#[test]
+fn waits_that_end_with_complaints_of_one_device_are_one_finding() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\n\
+         mark 0s kernel-start kernel\nsay 1s 6 disk3: found\n\
+         say 6s 4 disk3: slow to respond, please wait\nsay 16s 3 disk3: reset failed\n\
+         say 46s 3 disk3: no answer, timed out\nsay 46.1s 6 disk4: found\n\
+         say 52s 3 disk4: reset failed\nsay 53s 6 NET: Registered protocol family 2\n",
+    );
+    let waits = all.iter().filter(|f| f.id == "kernel-silence");
+    let titles: Vec<&str> = waits.map(|f| f.title.as_str()).collect();
+    assert!(
+        titles[0].contains("waits 3 times, 45.000 s in total"),
+        "{titles:?}"
+    );
+    assert!(
+        titles[1].contains("before `disk4: reset failed`"),
+        "{titles:?}"
+    );
+}

@@ -344,6 +344,12 @@ fn a_userspace_without_units_is_told_by_its_length() {
     let all = found(&units);
     let of = |name: &str| all.iter().any(|f| f.names.iter().any(|n| n == name));
     assert!(!of("userspace") && of("a.service"), "{all:?}");
+    // What systemd does after the default target is told by itself.
+    let target = |at: &str| found(&format!("{text}\nmark {at} graphical.target -"));
+    assert!(target("12s").iter().all(|f| f.names != ["userspace"]));
+    let all = target("30s");
+    let f = all.iter().find(|f| f.names == ["userspace"]).unwrap();
+    assert_eq!(f.title, "Userspace takes 28.000 s");
     // Of a shorter one nothing is known that could go.
     let short = text.replace("42s", "20s");
     assert!(found(&short).iter().all(|f| f.names != ["userspace"]));

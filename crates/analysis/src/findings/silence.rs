@@ -235,21 +235,38 @@ fn words(text: &str) -> Option<String> {
     Some(words.chars().filter(|c| is_letter(*c)).collect())
 }
 
+/// What a driver says that still waits.
+const SLOW: &str = "slow to respond";
+
+/// Whether a line complains of a device that does not answer.
+fn complains(text: &str) -> bool {
+    gives_up(text) || text.contains(SLOW) || COMPLAINS.iter().any(|c| text.contains(c))
+}
+
+/// Whether two lines complain of the same device.
+fn complain_of_one(a: &str, b: &str) -> bool {
+    let device = |text: &str| text.split_once(": ").map(|(device, _)| device.to_owned());
+    complains(a) && complains(b) && device(a).is_some_and(|d| device(b) == Some(d))
+}
+
 /// Takes together those that end with the same words after the same time: a driver waits for a
-/// device until it gives up, and tries again, or tries the next one.
+/// device until it gives up, and tries again, or tries the next one. What ends with complaints
+/// of one device is one, too, however long each wait was.
 fn together(found: Vec<Silence<'_>>) -> Vec<Silence<'_>> {
     let mut kinds: Vec<Silence<'_>> = Vec::new();
     for silence in found {
+        let is_work = matches!(
+            told(silence.line.text, silence.next.text),
+            Some(Told::Work(_))
+        );
         let is_alike = |kind: &&mut Silence<'_>| {
             let apart = (kind.gap - silence.gap).get().abs();
-            let is_long = kind.gap >= LONG && silence.gap >= LONG;
-            is_long
-                && apart <= kind.gap.0 / 100 * ALIKE_PERCENT
-                && !matches!(
-                    told(silence.line.text, silence.next.text),
-                    Some(Told::Work(_))
-                )
-                && words(kind.next.text).is_some_and(|w| words(silence.next.text) == Some(w))
+            let is_as_long = apart <= kind.gap.0 / 100 * ALIKE_PERCENT;
+            let has_words =
+                || words(kind.next.text).is_some_and(|w| words(silence.next.text) == Some(w));
+            let is_one =
+                is_as_long && has_words() || complain_of_one(kind.next.text, silence.next.text);
+            kind.gap >= LONG && silence.gap >= LONG && !is_work && is_one
         };
         match kinds.iter_mut().find(is_alike) {
             Some(kind) => kind.again.push((silence.gap, silence.next)),

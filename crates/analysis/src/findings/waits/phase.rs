@@ -1,6 +1,6 @@
 //! Phases of which nothing but their length is known.
 
-use super::worth;
+use super::{tail, worth};
 use crate::console::is_serial;
 use crate::findings::evidence::Evidence;
 use crate::findings::found::Found;
@@ -38,7 +38,7 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
     let least = worth(view);
     let rows = view.phases.phases.iter();
     let long = rows.filter(|p| {
-        let time = p.end - p.start;
+        let time = length(view, p);
         time >= least && (p.name < Phase::Userspace || is_long_userspace(p.name, time))
     });
     // A journal has systemd's line of the whole boot, too.
@@ -56,11 +56,11 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
         .filter(|&p| summed_up(p) || is_silent_initrd(p))
         .filter(|p| p.stages.is_empty() && !is_known(view, p));
     let found = opaque.map(|row| {
-        let time = row.end - row.start;
+        let time = length(view, row);
         let found = Found::new()
             .title(text::phase(row.name, time))
             .evidence([Evidence {
-                text: text::took(row.name.as_str(), time, row.start, row.end),
+                text: text::took(row.name.as_str(), time, row.start, row.start + time),
                 place: row.origin.clone(),
             }])
             .within(time)
@@ -99,6 +99,13 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
         found
     });
     found.collect()
+}
+
+/// How long a phase lasts. What systemd does after the default target is another rule's.
+fn length(view: &View<'_>, row: &PhaseRow) -> Nanos {
+    let target = tail::tail(view).map(|(target, _)| target);
+    let target = target.filter(|_| row.name == Phase::Userspace);
+    target.map_or(row.end, |t| t.min(row.end)) - row.start
 }
 
 fn is_long_userspace(phase: Phase, time: Nanos) -> bool {
