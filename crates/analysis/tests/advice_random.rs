@@ -46,6 +46,12 @@ fn random_numbers_at_the_end_of_a_log_may_be_what_it_waited_for() {
         range("", "say 108.001s 6 next\n"),
         Some((50_000, 90_000, 100_000))
     );
+    // systemd says more as soon as it starts its first unit: until then nobody is idle.
+    let systemd = |words: &str| format!("say 8.1s 6 systemd[1]: {words}\n");
+    let first = systemd("Set hostname to <box>.");
+    assert_eq!(range(&first, ""), Some((49_950, 89_910, 99_900)));
+    let later = format!("{}{}", systemd("Started a.service."), systemd("Hello."));
+    assert_eq!(range(&later, ""), Some((0, 29_970, 99_900)));
     // A log of another boot behind it went on with nothing.
     assert_eq!(range("", "say 3s 6 before\n"), None);
     // Nobody went on with them.

@@ -418,8 +418,17 @@ fn a_read_of_the_loader_before_a_log_is_told() {
         "{}",
         read.title
     );
-    assert_eq!(range_ms(read), (14_000, 28_000, 33_250));
+    // At 20 MB/s it takes 1.128 s.
+    assert_eq!(range_ms(read), (14_000, 28_000, 33_871));
     assert!(read.why.contains("0.6 MB/s"), "{}", read.why);
+    // At 2 MB/s this one takes 2 s of its 40.
+    let all = found(
+        "source console.txt kernel-log\nclock printk printk\n\
+         say - 6 4000000 bytes read in 40000 ms (97.7 KiB/s)\n\
+         mark 0s kernel-start kernel\nsay 1s 6 a line\nmark 4s first-light -\n",
+    );
+    let read = of(&all, "loader-stages").unwrap();
+    assert_eq!(range_ms(read), (16_000, 38_000, 39_800));
 }
 
 /// A line that says how long a read took explains the silence before it; and behind its last
@@ -784,4 +793,66 @@ fn long_probes_hardly_compute() {
     assert_eq!(range(3_000), (0, 2_380, 3_100));
     // Of shorter ones it is 30 %: of 700 ms 390 stay.
     assert_eq!(range(300), (0, 263, 400));
+}
+
+/// systemd says of a device that never came that its job timed out, too. An excerpt may have
+/// that line alone, and how long it lasted since systemd expected the device.
+#[test]
+fn a_job_that_timed_out_names_its_device() {
+    let log = "source journal kernel-log
+        say 3s 6 systemd[1]: Expecting device dev-vdb.device - /dev/vdb...
+        say 5s 6 systemd[1]: Started a.service.
+        say 63s 4 systemd[1]: dev-vdb.device: Job dev-vdb.device/start timed out.
+        say 64s 6 systemd[1]: Reached target b.target.
+    ";
+    let all = found(log);
+    let device = of(&all, "device-timeout").unwrap();
+    assert_eq!(device.names, ["dev-vdb.device"]);
+    assert_eq!(range_ms(device), (30_000, 57_000, 60_000));
+}
+
+/// A driver that waits for a device in vain does so for each device, and more than once.
+#[test]
+fn waits_that_end_with_the_same_words_are_one_finding() {
+    let log = "source dmesg.txt kernel-log\nclock printk printk\n\
+        mark 0s kernel-start kernel\nsay 1s 6 probing\n\
+        say 6s 3 foo1: no answer (0x10)\nsay 11.2s 3 foo1: no answer (0x11)\n\
+        say 16s 3 foo2: no answer (0x10)\nsay 16.1s 6 sd 0:0:0:0: [sda] disk\n\
+        say 19s 3 foo3: no answer (0x10)\nsay 27s 6 NET: Registered protocol family 2\n";
+    let all = found(log);
+    let waits = all.iter().filter(|f| f.id == "kernel-silence");
+    let waits: Vec<_> = waits.collect();
+    let titles: Vec<&str> = waits.iter().map(|f| f.title.as_str()).collect();
+    assert!(
+        titles[0].contains("waits 3 times, 15.000 s in total"),
+        "{titles:?}"
+    );
+    assert_eq!(range_ms(waits[0]), (7_500, 13_500, 15_000));
+    for device in ["foo1", "foo2"] {
+        assert!(waits[0].names.iter().any(|n| n == device), "{device}");
+    }
+    // One that is much shorter is another wait, and so is one that ends otherwise.
+    assert_eq!(titles.len(), 3, "{titles:?}");
+}
+
+/// A driver has more than one word for a device that does not answer.
+#[test]
+fn waits_that_end_with_complaints_of_one_device_are_one_finding() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\n\
+         mark 0s kernel-start kernel\nsay 1s 6 disk3: found\n\
+         say 6s 4 disk3: slow to respond, please wait\nsay 16s 3 disk3: reset failed\n\
+         say 46s 3 disk3: no answer, timed out\nsay 46.1s 6 disk4: found\n\
+         say 52s 3 disk4: reset failed\nsay 53s 6 NET: Registered protocol family 2\n",
+    );
+    let waits = all.iter().filter(|f| f.id == "kernel-silence");
+    let titles: Vec<&str> = waits.map(|f| f.title.as_str()).collect();
+    assert!(
+        titles[0].contains("waits 3 times, 45.000 s in total"),
+        "{titles:?}"
+    );
+    assert!(
+        titles[1].contains("before `disk4: reset failed`"),
+        "{titles:?}"
+    );
 }

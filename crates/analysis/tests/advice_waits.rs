@@ -288,6 +288,30 @@ fn the_first_of_a_list_of_durations_is_told() {
     );
 }
 
+/// The instances of a template run at the same time: their times are one.
+#[test]
+fn instances_of_a_template_that_take_as_long_are_one_finding() {
+    let all = found(
+        "source blame.txt systemd-analyze
+        span unit - - scan@8:1.service reported=20s
+        span unit - - scan@8:2.service reported=19s
+        span unit - - scan@8:3.service reported=9s
+        span unit - - scanner.service reported=8s",
+    );
+    let names: Vec<_> = all.iter().map(|f| f.names.clone()).collect();
+    let names: Vec<&[String]> = names.iter().map(Vec::as_slice).collect();
+    assert_eq!(
+        names,
+        [
+            &["scan@8:2.service".to_owned(), "scan@8:1.service".to_owned()][..],
+            &["scan@8:3.service".to_owned()][..],
+            &["scanner.service".to_owned()][..],
+        ]
+    );
+    assert!(all[0].why.contains("One more instance"), "{}", all[0].why);
+    assert_eq!(all[0].evidence.len(), 2);
+}
+
 #[test]
 fn a_phase_of_which_only_the_length_is_known_is_told() {
     let text = "source time.txt systemd-analyze
@@ -300,6 +324,35 @@ fn a_phase_of_which_only_the_length_is_known_is_told() {
     assert_eq!(f.names, ["initrd"]);
     let log = format!("{text}\nsource dmesg kernel-log\nsay 2s 6 a\nsay 500ms 6 b");
     assert!(found(&log).iter().all(|f| f.id != "opaque-phase"));
+}
+
+/// A list of durations says more of the userspace than its length, although it has no times.
+#[test]
+fn a_userspace_without_units_is_told_by_its_length() {
+    let text = "source time.txt systemd-analyze
+        clock monotonic monotonic
+        mark 0s kernel-clock-start kernel
+        mark 2s userspace-start userspace
+        mark 42s startup-finished -";
+    let f = one(text, "opaque-phase");
+    assert_eq!(f.names, ["userspace"]);
+    assert_eq!(f.title, "Userspace takes 40.000 s");
+    assert!(f.why.contains("systemd-analyze blame"), "{}", f.why);
+    // 45 % of the first 20 s, and 80 % of the 20 s beyond.
+    assert_eq!(ms(f.expected), 25_000);
+    let units = format!("{text}\nspan unit - - a.service reported=30s");
+    let all = found(&units);
+    let of = |name: &str| all.iter().any(|f| f.names.iter().any(|n| n == name));
+    assert!(!of("userspace") && of("a.service"), "{all:?}");
+    // What systemd does after the default target is told by itself.
+    let target = |at: &str| found(&format!("{text}\nmark {at} graphical.target -"));
+    assert!(target("12s").iter().all(|f| f.names != ["userspace"]));
+    let all = target("30s");
+    let f = all.iter().find(|f| f.names == ["userspace"]).unwrap();
+    assert_eq!(f.title, "Userspace takes 28.000 s");
+    // Of a shorter one nothing is known that could go.
+    let short = text.replace("42s", "20s");
+    assert!(found(&short).iter().all(|f| f.names != ["userspace"]));
 }
 
 const KERNEL: &str = "mark 0s kernel-start kernel

@@ -133,7 +133,7 @@ const WAITERS: [&str; 4] = [
 const GIVES_UP: [&str; 4] = ["timed out", "Timed out", "imeout", "giving up"];
 
 /// systemd says so of a device, of which another rule tells.
-const OF_DEVICE: [&str; 2] = [".device/start timed out", super::units::NEVER_CAME];
+const OF_DEVICE: [&str; 2] = [super::units::JOB_TIMED_OUT, super::units::NEVER_CAME];
 
 /// Whether a program wrote a line.
 pub(super) fn is_programs(text: &str) -> bool {

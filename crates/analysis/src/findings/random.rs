@@ -19,6 +19,23 @@ pub(super) struct RandomWait<'a> {
     is_plain: bool,
     /// Whether the log ends with it.
     is_last: bool,
+    /// Whether systemd had not started anything yet: until it has, nothing is idle.
+    is_setup: bool,
+}
+
+/// How systemd's lines begin, and what those say in which it starts or has started something.
+const SYSTEMD: &str = "systemd[1]: ";
+const STARTS: [&str; 5] = ["Start", "Reached", "Created", "Listening", "Mount"];
+
+/// Whether systemd wrote a line before it started its first unit.
+fn is_setup(view: &View<'_>, last: &Line<'_>) -> bool {
+    let lines = || (0..=last.at).rev().filter_map(|i| view.line(i));
+    let said = || {
+        lines()
+            .filter(|l| l.message.origin.source == last.message.origin.source)
+            .filter_map(|l| l.behind(SYSTEMD))
+    };
+    last.text.contains(SYSTEMD) && said().all(|words| !STARTS.iter().any(|s| words.starts_with(s)))
 }
 
 /// Before Linux 4.8 getrandom() waited for this. Such a kernel has no `random.trust_cpu`, which
@@ -49,10 +66,11 @@ pub(super) fn random_wait<'a>(view: &'a View<'_>) -> Option<RandomWait<'a>> {
                 .filter(|l| l.message.at.is_some_and(|t| t < to));
             // The longest silence before it: somebody waited in it.
             let before = (0..done.at).rev().take(64).filter_map(|i| view.line(i));
-            let from = before
+            let last = before
                 .filter(|l| l.message.origin.source == done.message.origin.source)
                 .filter(|l| !is_of_clock(l.text))
-                .find_map(|l| l.message.at)?;
+                .find(|l| l.message.at.is_some())?;
+            let from = last.message.at?;
             let next = view
                 .after(&done)
                 .find(|l| !l.text.starts_with("random: ") && l.message.at.is_some());
@@ -70,6 +88,7 @@ pub(super) fn random_wait<'a>(view: &'a View<'_>) -> Option<RandomWait<'a>> {
                 early,
                 is_plain,
                 is_last: next.is_none(),
+                is_setup: is_setup(view, &last),
             })
         })
         .max_by_key(|w| w.to - w.from)
@@ -102,7 +121,7 @@ fn time_of_early_numbers(view: &View<'_>, from: Nanos) -> Nanos {
 pub(super) fn random_numbers(view: &View<'_>) -> Option<Found> {
     let wait = random_wait(view)?;
     let silence = wait.to - wait.from;
-    let (low, expected) = match (wait.is_plain, wait.early) {
+    let (low, expected) = match (wait.is_plain || wait.is_setup, wait.early) {
         (true, _) => (50, 90),
         // An idle system gets there late, too: these are guesses.
         (false, Some(_)) if !wait.is_last => (0, 70),

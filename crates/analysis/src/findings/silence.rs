@@ -212,6 +212,69 @@ struct Silence<'a> {
     line: Line<'a>,
     next: Line<'a>,
     beside: Vec<&'a str>,
+    /// Others that are as long and end with the same words: something is tried again and again.
+    again: Vec<(Nanos, Line<'a>)>,
+}
+
+impl Silence<'_> {
+    /// All of its time.
+    fn all(&self) -> Nanos {
+        let again = self.again.iter();
+        again.fold(self.gap, |sum, (gap, _)| sum + *gap)
+    }
+}
+
+/// Two waits of one kind differ by no more than this part, in percent.
+const ALIKE_PERCENT: i64 = 25;
+
+/// What a line says, without the device that it is about and without numbers, which may be those
+/// of another device or another attempt.
+fn words(text: &str) -> Option<String> {
+    let (_, words) = text.split_once(": ")?;
+    let is_letter = |c: char| !c.is_ascii_digit();
+    Some(words.chars().filter(|c| is_letter(*c)).collect())
+}
+
+/// What a driver says that still waits.
+const SLOW: &str = "slow to respond";
+
+/// Whether a line complains of a device that does not answer.
+fn complains(text: &str) -> bool {
+    gives_up(text) || text.contains(SLOW) || COMPLAINS.iter().any(|c| text.contains(c))
+}
+
+/// Whether two lines complain of the same device.
+fn complain_of_one(a: &str, b: &str) -> bool {
+    let device = |text: &str| text.split_once(": ").map(|(device, _)| device.to_owned());
+    complains(a) && complains(b) && device(a).is_some_and(|d| device(b) == Some(d))
+}
+
+/// Takes together those that end with the same words after the same time: a driver waits for a
+/// device until it gives up, and tries again, or tries the next one. What ends with complaints
+/// of one device is one, too, however long each wait was.
+fn together(found: Vec<Silence<'_>>) -> Vec<Silence<'_>> {
+    let mut kinds: Vec<Silence<'_>> = Vec::new();
+    for silence in found {
+        let is_work = matches!(
+            told(silence.line.text, silence.next.text),
+            Some(Told::Work(_))
+        );
+        let is_alike = |kind: &&mut Silence<'_>| {
+            let apart = (kind.gap - silence.gap).get().abs();
+            let is_as_long = apart <= kind.gap.0 / 100 * ALIKE_PERCENT;
+            let has_words =
+                || words(kind.next.text).is_some_and(|w| words(silence.next.text) == Some(w));
+            let is_one =
+                is_as_long && has_words() || complain_of_one(kind.next.text, silence.next.text);
+            kind.gap >= LONG && silence.gap >= LONG && !is_work && is_one
+        };
+        match kinds.iter_mut().find(is_alike) {
+            Some(kind) => kind.again.push((silence.gap, silence.next)),
+            None => kinds.push(silence),
+        }
+    }
+    kinds.sort_by_key(|s| (std::cmp::Reverse(s.all()), s.line.at));
+    kinds
 }
 
 /// Whether the initramfs had begun when a line was written.
@@ -338,6 +401,7 @@ fn quiet_stretches<'a>(view: &'a View<'_>) -> Vec<Silence<'a>> {
                 line,
                 next,
                 beside,
+                again: Vec::new(),
             });
         }
     }
@@ -369,13 +433,14 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
     } else {
         Vec::new()
     };
-    let found = found.into_iter().take(MOST).map(|silence| {
+    let found = together(found).into_iter().take(MOST).map(|silence| {
         let of_initramfs = is_of_initramfs(view, &silence);
         let Silence {
             gap,
             line,
             next,
             beside,
+            again,
         } = silence;
         let tests = are_tests(&line);
         let (low, expected, high) = match (tests, gap >= LONG) {
@@ -385,7 +450,7 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
         };
         let (others, ended): (&[_], &[_]) = match tests {
             true => (&other_tests, &told_tests),
-            false => (&[], &[]),
+            false => (&again, &[]),
         };
         let more = others.iter().chain(ended);
         let all = more.fold(gap, |sum, (other, _)| sum + *other);
@@ -416,7 +481,8 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
         };
         // One driver may wait in vain more than once.
         let vain = |line| gives_up(line) && gives_up(next.text);
-        let before = view.silence_before(&line).filter(|_| vain(line.text));
+        let before = view.silence_before(&line);
+        let before = before.filter(|_| again.is_empty() && vain(line.text));
         let before = before.unwrap_or(Nanos::ZERO);
         if let Some((_, _, what)) = hint {
             found.more.push_str(what);
@@ -444,10 +510,14 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
                 .treatment("cmdline+=cryptomgr.notests")
                 .names(["crypto"]);
         }
-        let title = match of_initramfs {
-            true => text::programs_silence(gap, &after.text),
-            false => text::silence(gap, &after.text),
+        let title = match (again.len(), of_initramfs) {
+            (0, true) => text::programs_silence(gap, &after.text),
+            (0, false) => text::silence(gap, &after.text),
+            (times, _) => text::silences(times + 1, all, &after.text),
         };
+        if !again.is_empty() {
+            found.more.push_str(text::AGAIN);
+        }
         found
             .title(title)
             .evidence([view.quote(&line), after])
@@ -457,6 +527,7 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
             .names(subject(next.text))
             .names(subject(line.text))
             .names(beside.into_iter().flat_map(subject))
+            .names(again.iter().flat_map(|(_, line)| subject(line.text)))
             .names(hint.map(|(_, name, _)| *name))
             .names(
                 (around > all)

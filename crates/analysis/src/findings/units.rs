@@ -6,7 +6,7 @@ use super::fstab;
 use super::modules::is_alone;
 use super::text::units as text;
 use super::udev_units::{OLD_SETTLE, SETTLE};
-use super::view::View;
+use super::view::{Line, View};
 use super::waits;
 use crate::chain::{ChainLink, critical_chain};
 use crate::path::{PathKind, UnitOrder};
@@ -615,24 +615,44 @@ fn timeouts(since: Nanos) -> Nanos {
 /// How systemd says that it has waited for a device in vain.
 pub(super) const NEVER_CAME: &str = "Timed out waiting for device";
 
+/// What it says of the job as well: `a.device: Job a.device/start timed out.` An excerpt may
+/// have this line alone.
+pub(super) const JOB_TIMED_OUT: &str = ".device/start timed out";
+
+/// The device of a line that says that it never came.
+fn never_came<'a>(line: &Line<'a>) -> Option<&'a str> {
+    let unit = match line.behind(NEVER_CAME) {
+        Some(rest) => rest.strip_prefix(' ')?.split_whitespace().next()?,
+        None => {
+            let end = line.text.find(JOB_TIMED_OUT)? + ".device".len();
+            line.text.get(..end)?.rsplit(' ').next()?
+        }
+    };
+    Some(unit.trim_end_matches(['.', ':']))
+}
+
 /// A device that a unit waits for never comes.
 pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
-    let line = view.said(NEVER_CAME).next()?;
-    let unit = line.behind(NEVER_CAME)?.strip_prefix(' ')?;
-    let unit = unit.split_whitespace().next().unwrap_or(unit);
-    let unit = unit.trim_end_matches(['.', ':']);
-    let all = view.said(NEVER_CAME);
+    let mut lines = view.said(NEVER_CAME).chain(view.said(JOB_TIMED_OUT));
+    let line = lines.next()?;
+    let unit = never_came(&line)?;
+    let all = view.said(NEVER_CAME).chain(view.said(JOB_TIMED_OUT));
     let last = all
         .filter(|l| l.text.contains(unit))
         .filter_map(|l| l.message.at);
     let last = last.max().or(line.message.at);
     let folder = fstab::folder_of(view, unit);
-    // The jobs began when systemd did.
+    // The jobs began when systemd did. An excerpt may show only this one's.
+    let expected = || {
+        let mut expected = view.said(EXPECTS).filter(|l| l.text.contains(unit));
+        expected.find_map(|l| l.message.at)
+    };
     let begun = view
         .record
         .mark(record::mark::SYSTEMD_STARTED)
         .or(view.record.mark(record::mark::USERSPACE_START))
-        .map(|m| m.at);
+        .map(|m| m.at)
+        .or_else(expected);
     let waited = match (begun, last) {
         (Some(from), Some(to)) => timeouts(to - from),
         _ => DEVICE_TIMEOUT,

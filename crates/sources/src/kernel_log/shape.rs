@@ -90,9 +90,7 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
         // Months of other languages.
         Some(0x80..) => syslog(line),
         Some(b'>') => quoted(line),
-        Some(b' ' | b'\t') => usual(without_indent(line))
-            .map(|(ns, text)| after_stamp(Stamp::Printk(ns), text))
-            .or_else(|| numbered(without_indent(line))),
+        Some(b' ' | b'\t') => indented(without_indent(line)),
         _ => None,
     };
     shaped.unwrap_or(Shaped::plain(line))
@@ -137,6 +135,25 @@ fn quoted(line: &[u8]) -> Option<Shaped<'_>> {
     // Else it is somebody's words.
     Some(shape(rest)).filter(|s| s.stamp != Stamp::None)
 }
+
+/// A line that a text quotes with an indent. Without the blanks in its bracket it is a kernel's
+/// only if nothing else stands in front of the words.
+fn indented(line: &[u8]) -> Option<Shaped<'_>> {
+    usual(line)
+        .map(|(ns, text)| after_stamp(Stamp::Printk(ns), text))
+        .or_else(|| numbered(line))
+        .or_else(|| unpadded(line))
+}
+
+/// `[2.162266] words`: the blanks of the stamp were lost where it was quoted.
+fn unpadded(line: &[u8]) -> Option<Shaped<'_>> {
+    let (ns, digits, rest) = seconds(line.strip_prefix(b"[")?)?;
+    let text = rest.strip_prefix(b"] ")?;
+    (digits == PRINTK_DIGITS).then(|| after_stamp(Stamp::Printk(ns), text))
+}
+
+/// How many digits the kernel prints behind the point.
+const PRINTK_DIGITS: u8 = 6;
 
 /// `805  [    0.123456] words`: the number of the line, as `cat -n` and `grep -n` write it.
 fn numbered(line: &[u8]) -> Option<Shaped<'_>> {

@@ -507,6 +507,19 @@ fn lines_that_a_text_quotes_indented_are_the_kernels() {
     let times = record.messages().iter().filter_map(|m| m.at);
     assert_eq!(times.count(), 2);
     assert_eq!(KernelLog.sniff(b"  [    2.101234] alone\n"), Sniff::No);
+    // A text that lost the blanks of a stamp may indent one line more than another.
+    for text in [
+        "[2.101234] mmc0: new card\n  [7.301234] mmc0: ready\n",
+        "\t[2.101234] mmc0: new card\n  [7.301234] mmc0: ready\n  or so\n",
+    ] {
+        let record = read(text);
+        let times = record.messages().iter().filter_map(|m| m.at);
+        let times: Vec<_> = times.map(record::Nanos::get).collect();
+        assert_eq!(times, [2_101_234_000, 7_301_234_000], "{text}");
+    }
+    let record = read("[    1.000000] a: table\n  [2.5] of versions\n");
+    let times = record.messages().iter().filter(|m| m.at.is_some());
+    assert_eq!(times.count(), 1);
     let text = "It takes long:\n\n  probe of a.usb returned 1 after 58941 usecs\n";
     assert_eq!(KernelLog.sniff(text.as_bytes()), Sniff::Maybe);
     let spans = read(text)

@@ -128,7 +128,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::CommandLine,
         title: "Programs wait for random numbers",
         about: "A program asked for random numbers before the kernel had collected enough entropy. Add `random.trust_cpu=on`, pass a seed from the boot loader, or build in the driver of a hardware generator.",
-        model: "measured: the silence before the entropy pool was ready; 70 % is expected to be saved, and 90 % if the log goes on at once. From Linux 5.18 on the range adds a fifth of the kernel's start: until the pool is ready each number is generated from scratch",
+        model: "measured: the silence before the entropy pool was ready; 70 % is expected to be saved, and 90 % if the log goes on at once, or if systemd had not started a unit yet. From Linux 5.18 on the range adds a fifth of the kernel's start: until the pool is ready each number is generated from scratch",
         risk: "the kernel trusts the CPU's random number generator",
         confidence: Confidence::Low,
         needs: "a kernel log",

@@ -200,7 +200,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Loader,
         title: "The boot loader takes long for one step",
         about: "One step of the boot loader, or one silence between two of its lines, takes long.",
-        model: "the length of the step, which is measured; 80 % of it is expected to be saved if it goes, 90 % of a silence, 50 % of a read and 80 % of one below 2 MB/s",
+        model: "the length of the step, which is measured; 80 % of it is expected to be saved if it goes, 90 % of a silence, 50 % of a read. Of a read below 2 MB/s it is 80 %, or the excess over a read at 2 MB/s if that is more, and at most the excess over one at 20 MB/s",
         risk: "depends on the step",
         confidence: Confidence::Medium,
         needs: "a serial log with time stamps, a `bootstage` report, or a console log with `time` results",

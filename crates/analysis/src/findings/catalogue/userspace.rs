@@ -60,7 +60,13 @@ pub(super) const RULES: &[Rule] = &[
         confidence: Confidence::High,
         needs: "a log with systemd's messages, or a critical chain; the root tree (`--image DIR`) for the line of /etc/fstab",
         treatment: Some("fstab=FOLDER:+nofail"),
-        watch: &[units::NEVER_CAME, units::EXPECTS, units::CAME, units::FAILS],
+        watch: &[
+            units::NEVER_CAME,
+            units::JOB_TIMED_OUT,
+            units::EXPECTS,
+            units::CAME,
+            units::FAILS,
+        ],
         find: |v: &View<'_>| {
             let found = units::missing_devices(v).or_else(|| waits::timed_out(v));
             one(found.or_else(|| units::failed_devices(v)))

@@ -41,6 +41,18 @@ pub(in crate::findings) fn silence(gap: impl Display, next: impl Display) -> Str
     format!("The kernel logs nothing for {gap} before `{next}`")
 }
 
+pub(in crate::findings) fn silences(
+    times: impl Display,
+    all: impl Display,
+    next: impl Display,
+) -> String {
+    format!("The kernel waits {times} times, {all} in total, for the same: `{next}`")
+}
+
+pub(in crate::findings) const AGAIN: &str = " Each wait ends with the same message: a device does not answer, and its driver tries again or \
+     tries the next one. Disconnect the device, disable its port in the firmware or exclude it on \
+     the kernel command line.";
+
 pub(in crate::findings) fn told_work(name: impl Display) -> String {
     format!("The lines around it name what took this long: {name}.")
 }

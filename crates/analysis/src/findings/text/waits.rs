@@ -18,6 +18,14 @@ pub(in crate::findings) const GOAL_WHY: &str =
 pub(in crate::findings) const BLAMED_WHY: &str = "It takes longer than most other units. The input does not show what waits for it: add \
      `systemd-analyze critical-chain`, or better `systemctl show '*'`.";
 
+pub(in crate::findings) fn instances(count: usize) -> String {
+    let took = match count {
+        1 => "One more instance of this template takes as long.",
+        _ => "More instances of this template take as long.",
+    };
+    format!(" {took} They run at the same time, and most likely wait for the same.")
+}
+
 pub(in crate::findings) const STEP_WHY: &str = "It takes longer than most other steps of this init. Look into what it does, start it in \
      the background, or later. What waits for it is not in the input.";
 
@@ -316,8 +324,11 @@ pub(in crate::findings) const fn phase_name(phase: Phase) -> &'static str {
     }
 }
 
-pub(in crate::findings) fn phase(name: impl Display, time: impl Display) -> String {
-    format!("The {name} takes {time}")
+pub(in crate::findings) fn phase(phase: Phase, time: impl Display) -> String {
+    match phase {
+        Phase::Userspace => format!("Userspace takes {time}"),
+        other => format!("The {} takes {time}", phase_name(other)),
+    }
 }
 
 pub(in crate::findings) const IMPOSSIBLE_FIRMWARE: &str = "No firmware takes that long. On this machine the counter behind this figure also counts the \
@@ -347,6 +358,11 @@ pub(in crate::findings) const fn phase_why(phase: Phase) -> &'static str {
             "The input shows only its length. The initrd (initramfs) loads modules and waits for \
              the root device. Build it for this machine only. A kernel log and the journal of the \
              initrd show what it waits for."
+        }
+        Phase::Userspace => {
+            "The input shows only its length. Add `systemd-analyze blame` and `systemd-analyze \
+             critical-chain`, or the journal (`journalctl -b -o short-monotonic`): they name the \
+             units that take long, and those that wait."
         }
         _ => {
             "The input shows only its length. Add `dmesg` to the input; with `initcall_debug` on \

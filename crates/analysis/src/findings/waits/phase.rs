@@ -1,6 +1,6 @@
 //! Phases of which nothing but their length is known.
 
-use super::worth;
+use super::{tail, worth};
 use crate::console::is_serial;
 use crate::findings::evidence::Evidence;
 use crate::findings::found::Found;
@@ -9,7 +9,7 @@ use crate::findings::text::waits as text;
 use crate::findings::view::View;
 use crate::phases::PhaseRow;
 use crate::place::Place;
-use record::{Nanos, Phase, SpanKind};
+use record::{Nanos, Phase, Span, SpanKind};
 
 /// Of a phase of usual length: a rule of thumb. Published changes took a tenth to nearly all of
 /// it away: a menu, a wait, or an initrd that is not needed, goes as a whole.
@@ -21,9 +21,13 @@ const OF_EXCESS: (i64, i64, i64) = (30, 80, 98);
 /// The fact that systemd's line of the whole boot leaves.
 const TOTAL: &str = "systemd.startup_total_ns";
 
-/// What a long but usual firmware, loader, kernel or initrd takes.
+/// What a long but usual loader, kernel or initrd takes.
 const USUAL: Nanos = Nanos(10_000_000_000);
+
+/// The same of firmware and userspace. A userspace of usual length is the work of many units, of
+/// which its length tells nothing: only a longer one is a finding.
 const USUAL_FIRMWARE: Nanos = Nanos(20_000_000_000);
+const USUAL_USERSPACE: Nanos = Nanos(20_000_000_000);
 
 /// No firmware takes so long. Its time is a counter's, which some machines do not set to zero
 /// when they restart: it then has the time before, too.
@@ -33,7 +37,10 @@ const IMPOSSIBLE_FIRMWARE: Nanos = Nanos(1_200_000_000_000);
 pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
     let least = worth(view);
     let rows = view.phases.phases.iter();
-    let long = rows.filter(|p| p.name < Phase::Userspace && p.end - p.start >= least);
+    let long = rows.filter(|p| {
+        let time = length(view, p);
+        time >= least && (p.name < Phase::Userspace || is_long_userspace(p.name, time))
+    });
     // A journal has systemd's line of the whole boot, too.
     let totals = view.record.facts().iter();
     let totals: Vec<Place> = totals
@@ -49,11 +56,11 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
         .filter(|&p| summed_up(p) || is_silent_initrd(p))
         .filter(|p| p.stages.is_empty() && !is_known(view, p));
     let found = opaque.map(|row| {
-        let time = row.end - row.start;
+        let time = length(view, row);
         let found = Found::new()
-            .title(text::phase(text::phase_name(row.name), time))
+            .title(text::phase(row.name, time))
             .evidence([Evidence {
-                text: text::took(row.name.as_str(), time, row.start, row.end),
+                text: text::took(row.name.as_str(), time, row.start, row.start + time),
                 place: row.origin.clone(),
             }])
             .within(time)
@@ -63,6 +70,7 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
         }
         let usual = match row.name {
             Phase::Firmware => USUAL_FIRMWARE,
+            Phase::Userspace => USUAL_USERSPACE,
             _ => USUAL,
         };
         let part = |parts: i64, excess: i64| {
@@ -93,6 +101,17 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
     found.collect()
 }
 
+/// How long a phase lasts. What systemd does after the default target is another rule's.
+fn length(view: &View<'_>, row: &PhaseRow) -> Nanos {
+    let target = tail::tail(view).map(|(target, _)| target);
+    let target = target.filter(|_| row.name == Phase::Userspace);
+    target.map_or(row.end, |t| t.min(row.end)) - row.start
+}
+
+fn is_long_userspace(phase: Phase, time: Nanos) -> bool {
+    phase == Phase::Userspace && time > USUAL_USERSPACE
+}
+
 /// systemd starts such a unit on the kernel's console.
 const GETTY: &str = "serial-getty@";
 
@@ -119,9 +138,13 @@ fn is_silent_initrd(row: &PhaseRow) -> bool {
 fn is_known(view: &View<'_>, row: &PhaseRow) -> bool {
     let inside = |at: Option<Nanos>| at.is_some_and(|t| row.start < t && t < row.end);
     let record = view.record;
-    record.messages().iter().any(|m| inside(m.at))
+    // `systemd-analyze blame` does not tell when its units ran, and an excerpt of a journal may
+    // have no lines but those that end the boot.
+    let of_row = |s: &Span| row.name == Phase::Userspace && s.kind == SpanKind::Unit;
+    let ends = |at: Option<Nanos>| row.name == Phase::Userspace && at.is_some_and(|t| t >= row.end);
+    record.messages().iter().any(|m| inside(m.at) || ends(m.at))
         || record
             .spans()
             .iter()
-            .any(|s| inside(s.start) || inside(s.end))
+            .any(|s| inside(s.start) || inside(s.end) || of_row(s))
 }

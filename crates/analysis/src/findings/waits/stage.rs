@@ -22,7 +22,8 @@ const OF_SILENCE: (i64, i64, i64) = (40, 90, 100);
 /// Of a read. Its bytes have to come from somewhere, but they can be fewer or come faster.
 const OF_READ: (i64, i64, i64) = (10, 50, 95);
 
-/// The same of one that is so slow that the storage cannot be the reason.
+/// The same of one that is so slow that the storage cannot be the reason. What it is longer
+/// than a slow card would take is expected to go, and at most what it is longer than usual.
 const OF_SLOW_READ: (i64, i64, i64) = (40, 80, 95);
 
 /// How much slower than flash or a card usually is such a read is.
@@ -184,17 +185,32 @@ fn read_in<'a>(line: &Line<'a>) -> Option<(&'a str, Nanos)> {
 /// A read of `bytes` that took `time`.
 fn read(bytes: &str, what: Option<&str>, time: Nanos, evidence: Evidence) -> Found {
     let count = bytes.parse::<u64>().ok().filter(|_| time > Nanos::ZERO);
-    let is_slow = count.is_some_and(|b| time > transfer(b, loader::USUAL_RATE / SLOWER));
-    let (low, expected, high) = match is_slow {
-        true => OF_SLOW_READ,
-        false => OF_READ,
+    let slow = loader::USUAL_RATE / SLOWER;
+    let excess = count.map(|b| {
+        (
+            time - transfer(b, slow),
+            time - transfer(b, loader::USUAL_RATE),
+        )
+    });
+    let excess = excess.filter(|(of_slow, _)| *of_slow > Nanos::ZERO);
+    let part = |percent: i64| Nanos(time.0 / 100 * percent);
+    let (low, expected, high) = match excess {
+        Some((of_slow, of_usual)) => {
+            let (low, expected, high) = OF_SLOW_READ;
+            let expected = part(expected).max(of_slow);
+            (part(low), expected, part(high).max(of_usual))
+        }
+        None => {
+            let (low, expected, high) = OF_READ;
+            (part(low), part(expected), part(high))
+        }
     };
     let rate = count.map(|b| b as f64 * 1e3 / time.get() as f64);
     Found::new()
         .title(text::stage(text::read(bytes, what), time))
         .why(text::read_why(rate))
         .evidence([evidence])
-        .parts(time, low, expected, high)
+        .saving(low, expected, high)
         .within(time)
         .names(["read"])
         .names(what)

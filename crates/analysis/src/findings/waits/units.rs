@@ -108,6 +108,14 @@ const LONG: Nanos = Nanos(1_000_000_000);
 const BLAMED: (i64, i64, i64) = (30, 75, 100);
 const DOUBTFUL: (i64, i64, i64) = (0, 30, 60);
 
+/// From this part of the longest on an instance of a template took as long, in percent.
+const AS_LONG: i64 = 90;
+
+/// `lvm2-pvscan` of `lvm2-pvscan@8:17.service`.
+fn template(unit: &str) -> Option<&str> {
+    unit.split_once('@').map(|(template, _)| template)
+}
+
 /// Whether systemd started the units: Android's init and the scripts of an initramfs have steps
 /// with times, too, and no tools that show their order.
 fn of_systemd(view: &View<'_>, spans: &[record::Span]) -> bool {
@@ -165,6 +173,22 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
         false => text::STEP_WHY,
     };
     let longest = units.first().map_or(Nanos::ZERO, |u| u.0);
+    // systemd starts the instances of a template at the same time. Each is one with the longest
+    // that it is as long as.
+    let mut kept: Vec<(Nanos, &str)> = Vec::new();
+    let mut others: Vec<(&str, Nanos, &str, record::Origin)> = Vec::new();
+    units.retain(|(time, unit, origin, _)| {
+        let longest = kept.iter().find(|(longest, first)| {
+            let is_as_long = time.0 >= longest.0 / 100 * AS_LONG;
+            let is_instance = template(unit).is_some_and(|t| template(first) == Some(t));
+            is_as_long && is_instance && !has_times
+        });
+        match longest {
+            Some((_, first)) => others.push((first, *time, unit, *origin)),
+            None => kept.push((*time, unit)),
+        }
+        kept.last().is_some_and(|last| last.1 == *unit)
+    });
     let found = units
         .into_iter()
         .take(MOST)
@@ -187,10 +211,20 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
             if asked > Nanos::ZERO {
                 found.more.push_str(&text::without_passphrase(asked));
             }
+            let instances = others.iter().filter(|(first, ..)| *first == unit);
+            let instances: Vec<_> = instances.collect();
+            if !instances.is_empty() {
+                found.more.push_str(&text::instances(instances.len()));
+            }
+            let quotes = instances
+                .iter()
+                .map(|(_, time, unit, origin)| view.evidence(text::span(unit, *time), *origin));
             found
                 .title(text::blamed(unit, time))
                 .why(why)
                 .evidence([view.evidence(text::span(unit, time + asked), origin)])
+                .evidence(quotes)
+                .names(instances.iter().map(|(_, _, unit, _)| *unit))
                 .saving(low, expected, part(high))
                 .within(time)
                 .names([unit])
