@@ -19,15 +19,15 @@ pub(super) struct RandomWait<'a> {
     is_plain: bool,
     /// Whether the log ends with it.
     is_last: bool,
-    /// Whether systemd had not started anything yet: until it has, nothing is idle.
-    is_setup: bool,
+    /// The last line before it.
+    last: Line<'a>,
 }
 
 /// How systemd's lines begin, and what those say in which it starts or has started something.
 const SYSTEMD: &str = "systemd[1]: ";
 const STARTS: [&str; 5] = ["Start", "Reached", "Created", "Listening", "Mount"];
 
-/// Whether systemd wrote a line before it started its first unit.
+/// Whether systemd wrote a line before it started its first unit: until it has, nothing is idle.
 fn is_setup(view: &View<'_>, last: &Line<'_>) -> bool {
     let lines = || (0..=last.at).rev().filter_map(|i| view.line(i));
     let said = || {
@@ -88,7 +88,7 @@ pub(super) fn random_wait<'a>(view: &'a View<'_>) -> Option<RandomWait<'a>> {
                 early,
                 is_plain,
                 is_last: next.is_none(),
-                is_setup: is_setup(view, &last),
+                last,
             })
         })
         .max_by_key(|w| w.to - w.from)
@@ -121,7 +121,7 @@ fn time_of_early_numbers(view: &View<'_>, from: Nanos) -> Nanos {
 pub(super) fn random_numbers(view: &View<'_>) -> Option<Found> {
     let wait = random_wait(view)?;
     let silence = wait.to - wait.from;
-    let (low, expected) = match (wait.is_plain || wait.is_setup, wait.early) {
+    let (low, expected) = match (wait.is_plain || is_setup(view, &wait.last), wait.early) {
         (true, _) => (50, 90),
         // An idle system gets there late, too: these are guesses.
         (false, Some(_)) if !wait.is_last => (0, 70),
