@@ -69,23 +69,26 @@ fn data_loss_is_worse_than_doubt() {
 /// Evidence is found again by its source's place in the record.
 #[test]
 fn a_note_leads_to_its_source() {
-    const LOST: NoteKind = NoteKind::new("lost", Severity::DataLoss, "Take the log again.");
+    // Made while the program runs, as by one that takes kinds of notes from elsewhere.
+    let lost = NoteKind::new("lost", Severity::DataLoss, "Take the log again.");
+    assert_eq!((lost.name, lost.severity), ("lost", Severity::DataLoss));
+    assert_eq!(lost.advice, "Take the log again.");
     let mut rec = Recorder::new();
     let sources = ["first", "second"].map(|name| rec.source(name, "test"));
     let origin = Origin {
         source: sources[1],
         offset: 40,
     };
-    rec.skipped(origin, &LOST);
+    rec.skipped(origin, &lost);
     rec.skipped(
         Origin {
             offset: 60,
             ..origin
         },
-        &LOST,
+        &lost,
     );
     let record = rec.finish();
-    let note = record.notes().iter().find(|n| n.kind == LOST).unwrap();
+    let note = record.notes().iter().find(|n| n.kind == lost).unwrap();
     let source = &record.sources()[note.source.unwrap().index()];
     assert_eq!((source.name.as_str(), note.first), ("second", Some(origin)));
     assert_eq!((note.count, source.noted, source.units), (2, 2, 2));
