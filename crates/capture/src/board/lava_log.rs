@@ -4,6 +4,7 @@
 //! is all that is read here.
 
 use super::adapter::Recorded;
+use std::rc::Rc;
 
 /// Actions of LAVA after which the board has power.
 const POWER: &[&str] = &["pdu-reboot", "power-on", "reset-device", "execute-qemu"];
@@ -20,7 +21,7 @@ pub fn read(log: &[u8]) -> Result<Recorded, String> {
     for line in text.lines() {
         let fields = scalars(line);
         let field = |name: &str| {
-            let mut found = fields.iter().filter(|(key, _)| key == name);
+            let mut found = fields.iter().filter(|(key, _)| &**key == name);
             found.next().map(|(_, value)| value.as_str())
         };
         let (Some(at), Some(level)) = (field("dt").and_then(nanoseconds), field("lvl")) else {
@@ -73,11 +74,12 @@ pub fn read(log: &[u8]) -> Result<Recorded, String> {
     Ok(recorded)
 }
 
-/// The scalars of a flow mapping with the keys that they belong to, inner ones too.
-fn scalars(line: &str) -> Vec<(String, String)> {
+/// The scalars of a flow mapping with the keys that they belong to, inner ones too. Those of a
+/// list share their key, however long both are.
+fn scalars(line: &str) -> Vec<(Rc<str>, String)> {
     let mut rest = line.trim_start().strip_prefix("- ").unwrap_or_default();
     let mut found = Vec::new();
-    let mut key = String::new();
+    let mut key: Rc<str> = "".into();
     while let Some(first) = rest.chars().next() {
         if matches!(first, '{' | '}' | '[' | ']' | ',' | ' ') {
             rest = rest.get(1..).unwrap_or_default();
@@ -94,7 +96,7 @@ fn scalars(line: &str) -> Vec<(String, String)> {
         rest = after;
         match rest.strip_prefix(':') {
             Some(after) => {
-                key = scalar;
+                key = scalar.into();
                 rest = after;
             }
             None => found.push((key.clone(), scalar)),
@@ -204,7 +206,7 @@ mod tests {
     fn a_line_is_taken_apart() {
         let line = r#"- {"dt": "2023-11-14T22:13:20.5", "lvl": "results", "msg": {"case": "job", "duration": !!float "1.5", "error_msg": "a \"b\", c: \x41\e", result: fail}}"#;
         let fields = scalars(line);
-        let of = |k: &str| fields.iter().find(|f| f.0 == k).map(|f| f.1.as_str());
+        let of = |k: &str| fields.iter().find(|f| &*f.0 == k).map(|f| f.1.as_str());
         assert_eq!(of("case"), Some("job"));
         assert_eq!(of("duration"), Some("1.5"));
         assert_eq!(of("error_msg"), Some("a \"b\", c: A\u{1b}"));
@@ -217,6 +219,16 @@ mod tests {
             nanoseconds("2024-02-29T00:00:00"),
             Some(1_709_164_800_000_000_000)
         );
+    }
+
+    /// With a key for each of its scalars, this line of 3 MB would take a terabyte.
+    #[test]
+    fn a_long_list_behind_a_long_key_takes_no_more_than_itself() {
+        let line = format!("- {{{}: [{}]}}", "k".repeat(1 << 20), "a,".repeat(1 << 20));
+        let fields = scalars(&line);
+        assert_eq!(fields.len(), 1 << 20);
+        assert!(fields.iter().all(|(key, _)| key.len() == 1 << 20));
+        assert!(read(line.as_bytes()).is_err());
     }
 
     #[test]
