@@ -184,7 +184,14 @@ fn nanoseconds(text: &str) -> Option<i64> {
         .map(|s| s.split_once('.').unwrap_or((s, "0")))?;
     let second = second.parse::<i64>().ok()?;
     let nanos = format!("{fraction:0<9}").get(..9)?.parse::<i64>().ok()?;
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+    let is_date =
+        (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    // A leap second is the sixty-first of its minute.
+    let is_time = (0..24).contains(&hour)
+        && (0..60).contains(&minute)
+        && (0..=60).contains(&second)
+        && fraction.bytes().all(|b| b.is_ascii_digit());
+    if !is_date || !is_time {
         return None;
     }
     // Days from the civil date, with years that begin in March.
@@ -219,6 +226,26 @@ mod tests {
             nanoseconds("2024-02-29T00:00:00"),
             Some(1_709_164_800_000_000_000)
         );
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in [
+            "2023-11-14T221111111111111111:13:22",
+            "2023-11-14T24:00:00",
+            "2023-11-14T-1:00:00",
+            "2023-11-14T00:60:00",
+            "2023-11-14T00:00:61",
+            "2023-11-14T00:00:00.-5",
+            "2023-13-14T00:00:00",
+            "1969-12-31T23:59:59",
+            "2023-11-14",
+        ] {
+            assert_eq!(nanoseconds(text), None, "{text}");
+        }
+        // At the end of June 1972 a second was put in.
+        let leap = nanoseconds("1972-06-30T23:59:60.25Z");
+        assert_eq!(leap, Some(78_796_800_250_000_000));
     }
 
     /// With a key for each of its scalars, this line of 3 MB would take a terabyte.
