@@ -41,6 +41,7 @@ fn seeds(target: &str) -> Option<&'static str> {
         "perf_script" => Some("corpus/perf-script"),
         "kernel_config" => Some("corpus/kernel-config"),
         "state" => Some("corpus/state"),
+        "settings" => Some("boards"),
         // Before the rest of its prefix: it is a program of its own.
         "systemd_bootchart" => Some("corpus/systemd-bootchart"),
         "boot_container" | "initramfs" | "kernel_image" => Some("corpus/boot"),

@@ -71,6 +71,13 @@ pub fn read(log: &[u8]) -> Result<Recorded, String> {
             .unwrap_or("no action for it ran");
         format!("the log does not say when power came on: {why}")
     })?;
+    if recorded.power.0 > recorded.power.1 {
+        return Err(
+            "the clock of the log was set back while power was switched on, so no time in it can \
+             be relied on; run the job again"
+                .to_owned(),
+        );
+    }
     Ok(recorded)
 }
 
@@ -246,6 +253,26 @@ mod tests {
         // At the end of June 1972 a second was put in.
         let leap = nanoseconds("1972-06-30T23:59:60.25Z");
         assert_eq!(leap, Some(78_796_800_250_000_000));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_while_power_comes_is_told() {
+        let log = |ended: &str| {
+            let line = |at: &str, message: &str| {
+                format!("- {{\"dt\": \"{at}\", \"lvl\": \"info\", \"msg\": \"{message}\"}}\n")
+            };
+            let begin = line("2024-01-01T00:00:00", "job begins");
+            let start = line("2024-01-01T00:00:09", "start: 3.1 power-on (timeout 1)");
+            begin + &start + &line(ended, "end: 3.1 power-on (duration 1)")
+        };
+        let read_log = |ended| read(log(ended).as_bytes());
+        let recorded = read_log("2024-01-01T00:00:10").unwrap();
+        assert_eq!(recorded.power, (9_000_000_000, 10_000_000_000));
+        let why = read_log("2024-01-01T00:00:08").unwrap_err();
+        assert!(
+            why.contains("set back while power was switched on"),
+            "{why}"
+        );
     }
 
     /// With a key for each of its scalars, this line of 3 MB would take a terabyte.
