@@ -7,17 +7,7 @@ use sources::{Input, SOURCES};
 // bytes best, all of a source together, all into one record, on one clock. A line of
 // `--` begins the next file; what stands in that line is its name.
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let mut files = vec![("fuzz".to_owned(), Vec::new())];
-    for line in bytes.split_inclusive(|b| *b == b'\n') {
-        match (line.strip_prefix(b"--"), files.last_mut()) {
-            (Some(name), _) => {
-                let name = String::from_utf8_lossy(name).trim().to_owned();
-                files.push((name, Vec::new()));
-            }
-            (None, Some((_, file))) => file.extend_from_slice(line),
-            (None, None) => {}
-        }
-    }
+    let files = fuzz::files(bytes);
     let mut recorder = Recorder::new();
     for source in SOURCES {
         let inputs: Vec<Input<'_>> = files

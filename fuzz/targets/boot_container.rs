@@ -1,5 +1,6 @@
 #![no_main]
 
+use bootimage::branches::Branches;
 use bootimage::treatment::{load_uimage_at, set_tree_bootdelay};
 use bootimage::{Part, device_tree, fdt::Fdt, fit, info, uimage};
 
@@ -9,6 +10,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(tree) = Fdt::read(&part) {
         assert_eq!(device_tree::device_tree(&tree).nodes, tree.len());
         fit::from_tree(&part, &tree, true).unwrap();
+    }
+    // A tree that is read as a whole is written as what means the same.
+    if let Ok(tree) = Branches::read(bytes) {
+        assert_eq!(Branches::read(&tree.bytes()).unwrap(), tree);
     }
     fit::find(&part).unwrap();
     // What is changed is taken back to the byte, and read as what was asked for.

@@ -15,7 +15,8 @@ const RUSTFLAGS: &str = "--cfg fuzzing -C passes=sancov-module \
     -C llvm-args=-sanitizer-coverage-trace-compares \
     -C codegen-units=1 -C debug-assertions=on -C overflow-checks=on";
 
-/// The folder of the corpus that a target begins with, if there is one.
+/// The folder of the corpus that a target begins with, if there is one. What only a target
+/// reads, such as several files in one, is in `fuzz/seeds`.
 fn seeds(target: &str) -> Option<&'static str> {
     match target {
         "kernel_log" => Some("corpus/kernel-log"),
@@ -25,12 +26,14 @@ fn seeds(target: &str) -> Option<&'static str> {
         "ftrace" | "trace_dat" => Some("corpus/ftrace"),
         "kft" => Some("corpus/kft"),
         "bootchart" => Some("corpus/bootchart"),
-        "any_source" => Some("corpus"),
+        "any_source" | "opened" => Some("corpus"),
         "bootstage" => Some("corpus/bootstage"),
         "cbmem" => Some("corpus/cbmem"),
         "cloud_init" => Some("corpus/cloud-init"),
         "openrc" => Some("corpus/openrc"),
         "ti_report" => Some("corpus/ti-report"),
+        "video" => Some("corpus/video"),
+        "console" => Some("corpus/console"),
         "logic" => Some("corpus/logic"),
         "loader_console" => Some("corpus/loader-console"),
         "redact" => Some("corpus/kernel-log"),
@@ -38,6 +41,7 @@ fn seeds(target: &str) -> Option<&'static str> {
         "perf_script" => Some("corpus/perf-script"),
         "kernel_config" => Some("corpus/kernel-config"),
         "state" => Some("corpus/state"),
+        "settings" => Some("boards"),
         // Before the rest of its prefix: it is a program of its own.
         "systemd_bootchart" => Some("corpus/systemd-bootchart"),
         "boot_container" | "initramfs" | "kernel_image" => Some("corpus/boot"),
@@ -73,6 +77,7 @@ pub fn run(args: &[String]) -> Result<()> {
         let status = Command::new(&program)
             .arg(&corpus)
             .args(seeds(name).map(|folder| root().join(folder)))
+            .args(Some(fuzz.join("seeds").join(name)).filter(|folder| folder.is_dir()))
             .arg(format!("-max_total_time={seconds}"))
             .arg(format!("-artifact_prefix={}/", artifacts.display()))
             .args([
@@ -96,4 +101,57 @@ pub fn run(args: &[String]) -> Result<()> {
         bail!("crashed: {}; see fuzz/artifacts/", failed.join(", "));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::root;
+    use std::fs;
+
+    /// The text of each target, by its name.
+    fn targets() -> Vec<(String, String)> {
+        let files = fs::read_dir(root().join("fuzz/targets")).expect("fuzz/targets is there");
+        let files = files.map(|entry| entry.expect("a file").path());
+        let text = |path: &std::path::PathBuf| fs::read_to_string(path).expect("a target is text");
+        let name = |path: &std::path::PathBuf| path.file_stem().map(|n| n.display().to_string());
+        files
+            .filter_map(|path| Some((name(&path)?, text(&path))))
+            .collect()
+    }
+
+    #[test]
+    fn every_target_is_built() {
+        let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml")).expect("the manifest");
+        for (name, _) in targets() {
+            let line = format!("path = \"targets/{name}.rs\"");
+            assert!(manifest.contains(&line), "fuzz/Cargo.toml lacks {name}");
+        }
+    }
+
+    /// The list of formats names each as `&module::Reader`.
+    #[test]
+    fn every_source_has_a_target_of_its_own() {
+        let list = root().join("crates/sources/src/lib.rs");
+        let list = fs::read_to_string(list).expect("the list of sources");
+        let (_, list) = list
+            .split_once("SOURCES: &[&dyn Source]")
+            .expect("the list");
+        let (list, _) = list.split_once("];").expect("its end");
+        let sources = list.lines().filter_map(|line| {
+            let line = line.trim().strip_prefix('&')?.strip_suffix(',')?;
+            line.split_once("::")
+        });
+        let targets = targets();
+        let mut count = 0;
+        for (module, reader) in sources {
+            count += 1;
+            let has =
+                |text: &str| text.contains(&format!("sources::{module}")) && text.contains(reader);
+            assert!(
+                targets.iter().any(|(_, text)| has(text)),
+                "no file in fuzz/targets reads with sources::{module}::{reader}"
+            );
+        }
+        assert!(count >= 34, "only {count} sources were found in the list");
+    }
 }

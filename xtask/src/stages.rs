@@ -281,7 +281,7 @@ struct Lint {
     envs: &'static [(&'static str, &'static str)],
 }
 
-const LINTS: [Lint; 2] = [
+const LINTS: [Lint; 3] = [
     Lint {
         args: &[
             "clippy",
@@ -297,6 +297,11 @@ const LINTS: [Lint; 2] = [
     Lint {
         args: &["doc", "--workspace", "--no-deps", "--locked", "--quiet"],
         envs: &[("RUSTDOCFLAGS", "-D warnings")],
+    },
+    // A workspace of its own, which no other check builds.
+    Lint {
+        args: &["check", "--manifest-path", "fuzz/Cargo.toml", "--bins"],
+        envs: &[("RUSTFLAGS", "-D warnings")],
     },
 ];
 

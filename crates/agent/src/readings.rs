@@ -118,8 +118,8 @@ impl Readings {
     fn line(&mut self, words: &[&str]) -> Option<()> {
         match words {
             ["machine", arch, kernel] => {
-                (*arch).clone_into(&mut self.arch);
-                (*kernel).clone_into(&mut self.kernel);
+                self.arch = known(arch).unwrap_or_default().to_owned();
+                self.kernel = known(kernel).unwrap_or_default().to_owned();
             }
             ["additions", n, ns] => self.additions.push((n.parse().ok()?, ns.parse().ok()?)),
             ["device", path, bytes, turns, ahead, requests, scheduler] => {
@@ -152,9 +152,12 @@ fn known(word: &str) -> Option<&str> {
     (word != "-").then_some(word)
 }
 
-/// A word of a line; a path with spaces would be several.
+/// A word of a line: a path with spaces would be several, and what is not known would be none.
 fn word(text: &str) -> String {
-    text.replace(char::is_whitespace, "_")
+    match text {
+        "" => "-".to_owned(),
+        text => text.replace(|c: char| c.is_ascii_whitespace(), "_"),
+    }
 }
 
 impl fmt::Display for Readings {
@@ -231,5 +234,17 @@ mod tests {
             Err(ReadingsError::Line(2))
         );
         assert_eq!(Readings::parse("x"), Err(ReadingsError::Head));
+    }
+
+    #[test]
+    fn a_machine_without_a_name_and_odd_blanks_come_back() {
+        let mut readings = Readings::default();
+        assert_eq!(Readings::parse(&readings.to_string()), Ok(readings.clone()));
+        // Only blanks of ASCII part words.
+        readings.arch = "a\u{b}b\u{a0}c".to_owned();
+        assert_eq!(Readings::parse(&readings.to_string()), Ok(readings.clone()));
+        readings.kernel = "6.12 (x)".to_owned();
+        let read = Readings::parse(&readings.to_string()).unwrap();
+        assert_eq!(read.kernel, "6.12_(x)");
     }
 }

@@ -57,7 +57,7 @@ impl Disk {
         };
         let Some(table) = table else {
             if let Some(number) = only {
-                let there = "no partition table".to_owned();
+                let there = "the image has no partition table, so pass none".to_owned();
                 return Err(Error::NoPartition { number, there });
             }
             return Ok(Self::of_map(image.len(), filesystem(image)?));
@@ -71,8 +71,8 @@ impl Disk {
                     .map(|p| p.number.to_string())
                     .collect();
                 let there = match all.as_slice() {
-                    [] => "none".to_owned(),
-                    all => all.join(", "),
+                    [] => "the partition table is empty".to_owned(),
+                    all => format!("pass one of {}", all.join(", ")),
                 };
                 return Err(Error::NoPartition { number, there });
             };

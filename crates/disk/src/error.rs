@@ -38,11 +38,11 @@ pub enum Error {
         what: String,
     },
     /// There is no partition of that number.
-    #[error("no partition {number}; pass one of {there}")]
+    #[error("no partition {number}; {there}")]
     NoPartition {
         /// The number that was asked for.
         number: u32,
-        /// What there is.
+        /// What there is, and what to pass.
         there: String,
     },
 }

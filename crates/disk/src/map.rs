@@ -457,4 +457,17 @@ mod tests {
             assert_eq!((interval.kind(), interval.start()), (kind, 5));
         }
     }
+
+    /// Outputs of older versions are read by programs that know these words.
+    #[test]
+    fn the_words_of_kinds_stay() {
+        assert_eq!(
+            Kind::ALL.map(Kind::word).join(" "),
+            "unmapped file directory symlink superblock boot_block group_descriptors \
+             reserved_group_descriptors bitmap inode_table extent_tree indirect_block xattr \
+             journal resize_inode bad_blocks quota orphan_file mmp partition_table fragment \
+             fragment_table directory_table export_table id_table compressor_options \
+             allocation_table"
+        );
+    }
 }

@@ -413,6 +413,94 @@ mod tests {
         }
     }
 
+    /// What programs read of each, what turns it into something that can be looked at, and a word
+    /// of its name.
+    #[test]
+    fn each_has_a_word_that_stays_and_a_name_for_a_sentence() {
+        let cases: [(Foreign, &str, &str, &str); 42] = [
+            (Foreign::Ubi, "ubi", "UBI", ""),
+            (Foreign::Ubifs, "ubifs", "without UBI", ""),
+            (Foreign::Squashfs, "squashfs", "squashfs", ""),
+            (Foreign::Cramfs, "cramfs", "cramfs", ""),
+            (Foreign::Romfs, "romfs", "romfs", ""),
+            (
+                Foreign::UbootEnvironment,
+                "uboot_environment",
+                "environment",
+                "",
+            ),
+            (Foreign::Uimage, "uimage", "U-Boot image", ""),
+            (Foreign::DeviceTree, "device_tree", "FIT", ""),
+            (Foreign::ArmKernel, "arm_kernel", "ARM", ""),
+            (Foreign::Elf, "elf", "ELF", ""),
+            (Foreign::Tar, "tar", "tar", ""),
+            (Foreign::Cpio, "cpio", "cpio", ""),
+            (Foreign::Gzip, "gzip", "gzip", "gunzip"),
+            (Foreign::Xz, "xz", "xz", "unxz"),
+            (Foreign::Zstd, "zstd", "zstd", "unzstd"),
+            (
+                Foreign::AndroidSparse,
+                "android_sparse",
+                "sparse",
+                "simg2img",
+            ),
+            (Foreign::Ext, "ext", "ext4", ""),
+            (Foreign::Erofs, "erofs", "erofs", ""),
+            (Foreign::Xfs, "xfs", "xfs", ""),
+            (Foreign::F2fs, "f2fs", "f2fs", ""),
+            (Foreign::Btrfs, "btrfs", "btrfs", ""),
+            (Foreign::Fat, "fat", "FAT", ""),
+            (Foreign::Exfat, "exfat", "exFAT", ""),
+            (Foreign::Ntfs, "ntfs", "NTFS", ""),
+            (Foreign::Iso9660, "iso9660", "ISO 9660", ""),
+            (Foreign::Udf, "udf", "UDF", ""),
+            (Foreign::Jfs, "jfs", "JFS", ""),
+            (Foreign::Reiserfs, "reiserfs", "reiserfs", ""),
+            (Foreign::Yaffs2, "yaffs2", "YAFFS2", ""),
+            (
+                Foreign::SquashfsVendor,
+                "squashfs_vendor",
+                "vendor's own",
+                "",
+            ),
+            (Foreign::CpioOld, "cpio_old", "old form", ""),
+            (Foreign::Trx, "trx", "TRX", ""),
+            (Foreign::AndroidBoot, "android_boot", "boot image", ""),
+            (Foreign::Luks, "luks", "encrypted", "cryptsetup open"),
+            (Foreign::Lvm, "lvm", "physical volume", "vgchange -ay"),
+            (Foreign::Qcow2, "qcow2", "qcow2", "qemu-img convert"),
+            (Foreign::Vmdk, "vmdk", "VMDK", "qemu-img convert"),
+            (Foreign::Vdi, "vdi", "VDI", "qemu-img convert"),
+            (Foreign::Swap, "swap", "swap", ""),
+            (Foreign::Bzip2, "bzip2", "bzip2", "bunzip2"),
+            (Foreign::Zeros, "zeros", "zero bytes", ""),
+            (Foreign::Unknown, "unknown", "unknown", ""),
+        ];
+        for (foreign, word, name, tool) in cases {
+            assert_eq!(foreign.word(), word);
+            let said = foreign.to_string();
+            assert!(said.contains(name), "{word}: {said}");
+            // `a` or `an` before one thing, and nothing before a mass of data.
+            let is_mass = ["data", "space", "bytes"].iter().any(|m| said.ends_with(m));
+            let has_article = said.starts_with("a ") || said.starts_with("an ");
+            assert!(has_article != is_mass, "{said}");
+            match foreign.advice() {
+                Some(advice) => assert!(!tool.is_empty() && advice.contains(tool), "{advice}"),
+                None => assert_eq!(tool, "", "{word}"),
+            }
+        }
+        let different: std::collections::BTreeSet<String> =
+            cases.iter().map(|c| c.0.to_string()).collect();
+        assert_eq!(different.len(), cases.len());
+    }
+
+    #[test]
+    fn a_front_that_is_empty_or_zero_is_said() {
+        assert_eq!(Foreign::recognise(&[]), Foreign::Unknown);
+        assert_eq!(Foreign::recognise(&[0; 3]), Foreign::Zeros);
+        assert_eq!(Foreign::recognise(&[0, 0, 1]), Foreign::Unknown);
+    }
+
     #[test]
     fn a_boot_sector_needs_its_signature() {
         for (at, name, found) in [

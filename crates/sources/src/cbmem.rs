@@ -353,7 +353,8 @@ impl List {
 
 #[cfg(test)]
 mod tests {
-    use super::{plain_row, stack_row, table_row};
+    use super::{Cbmem, plain_row, stack_row, table_row};
+    use crate::{Input, Recorder, Source};
 
     #[test]
     fn rows_of_every_form_are_read() {
@@ -401,5 +402,64 @@ mod tests {
             Some(("TS_INITRAM_START -> TS_INITRAM_END", 123))
         );
         assert_eq!(stack_row("main;foo 123"), None);
+    }
+
+    /// Rows as the first versions of `cbmem` printed them: the names are those of coreboot's
+    /// `timestamp_serialized.h`. A number that it does not have is no row.
+    #[test]
+    fn rows_without_names_get_those_of_coreboot() {
+        let names = [
+            (0, "1st timestamp"),
+            (11, "start of bootblock"),
+            (12, "end of bootblock"),
+            (5, "start of verified boot"),
+            (6, "end of verified boot"),
+            (13, "starting to load romstage"),
+            (14, "finished loading romstage"),
+            (1, "start of romstage"),
+            (2, "before RAM initialization"),
+            (3, "after RAM initialization"),
+            (4, "end of romstage"),
+            (8, "starting to load ramstage"),
+            (9, "finished loading ramstage"),
+            (10, "start of ramstage"),
+            (30, "device enumeration"),
+            (40, "device configuration"),
+            (50, "device enable"),
+            (60, "device initialization"),
+            (70, "device setup done"),
+            (75, "cbmem post"),
+            (80, "write tables"),
+            (90, "starting to load payload"),
+            (98, "ACPI wake jump"),
+            (99, "selfboot jump"),
+            (1_000, "depthcharge start"),
+            (1_001, "RO parameter init"),
+            (1_002, "RO vboot init"),
+            (1_003, "RO vboot select firmware"),
+            (1_004, "RO vboot select&load kernel"),
+            (1_010, "RW vboot select&load kernel"),
+            (1_020, "vboot select&load kernel"),
+            (1_100, "finished vboot kernel verification"),
+            (1_101, "jumping to kernel"),
+        ];
+        let mut log = format!("{} entries total:\n\n", names.len());
+        for (at, (id, _)) in names.iter().enumerate() {
+            log += &format!("{id:4}:{} (1,000)\n", (at + 1) * 1_000);
+        }
+        log += "   7:50,000 (1,000)\n";
+        let mut recorder = Recorder::new();
+        let input = Input {
+            name: "cbmem",
+            bytes: log.as_bytes(),
+        };
+        Cbmem.read(input, &mut recorder);
+        let record = recorder.finish();
+        for (_, name) in names {
+            assert!(record.mark(name).is_some(), "{name}");
+        }
+        // Two lines of the title, and the row of a number that is none.
+        let read = &record.sources()[0];
+        assert_eq!((read.events, read.noted), (names.len() as u64, 3));
     }
 }

@@ -4,6 +4,7 @@
 //! is all that is read here.
 
 use super::adapter::Recorded;
+use std::rc::Rc;
 
 /// Actions of LAVA after which the board has power.
 const POWER: &[&str] = &["pdu-reboot", "power-on", "reset-device", "execute-qemu"];
@@ -20,7 +21,7 @@ pub fn read(log: &[u8]) -> Result<Recorded, String> {
     for line in text.lines() {
         let fields = scalars(line);
         let field = |name: &str| {
-            let mut found = fields.iter().filter(|(key, _)| key == name);
+            let mut found = fields.iter().filter(|(key, _)| &**key == name);
             found.next().map(|(_, value)| value.as_str())
         };
         let (Some(at), Some(level)) = (field("dt").and_then(nanoseconds), field("lvl")) else {
@@ -70,14 +71,22 @@ pub fn read(log: &[u8]) -> Result<Recorded, String> {
             .unwrap_or("no action for it ran");
         format!("the log does not say when power came on: {why}")
     })?;
+    if recorded.power.0 > recorded.power.1 {
+        return Err(
+            "the clock of the log was set back while power was switched on, so no time in it can \
+             be relied on; run the job again"
+                .to_owned(),
+        );
+    }
     Ok(recorded)
 }
 
-/// The scalars of a flow mapping with the keys that they belong to, inner ones too.
-fn scalars(line: &str) -> Vec<(String, String)> {
+/// The scalars of a flow mapping with the keys that they belong to, inner ones too. Those of a
+/// list share their key, however long both are.
+fn scalars(line: &str) -> Vec<(Rc<str>, String)> {
     let mut rest = line.trim_start().strip_prefix("- ").unwrap_or_default();
     let mut found = Vec::new();
-    let mut key = String::new();
+    let mut key: Rc<str> = "".into();
     while let Some(first) = rest.chars().next() {
         if matches!(first, '{' | '}' | '[' | ']' | ',' | ' ') {
             rest = rest.get(1..).unwrap_or_default();
@@ -94,7 +103,7 @@ fn scalars(line: &str) -> Vec<(String, String)> {
         rest = after;
         match rest.strip_prefix(':') {
             Some(after) => {
-                key = scalar;
+                key = scalar.into();
                 rest = after;
             }
             None => found.push((key.clone(), scalar)),
@@ -182,7 +191,14 @@ fn nanoseconds(text: &str) -> Option<i64> {
         .map(|s| s.split_once('.').unwrap_or((s, "0")))?;
     let second = second.parse::<i64>().ok()?;
     let nanos = format!("{fraction:0<9}").get(..9)?.parse::<i64>().ok()?;
-    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+    let is_date =
+        (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    // A leap second is the sixty-first of its minute.
+    let is_time = (0..24).contains(&hour)
+        && (0..60).contains(&minute)
+        && (0..=60).contains(&second)
+        && fraction.bytes().all(|b| b.is_ascii_digit());
+    if !is_date || !is_time {
         return None;
     }
     // Days from the civil date, with years that begin in March.
@@ -204,7 +220,7 @@ mod tests {
     fn a_line_is_taken_apart() {
         let line = r#"- {"dt": "2023-11-14T22:13:20.5", "lvl": "results", "msg": {"case": "job", "duration": !!float "1.5", "error_msg": "a \"b\", c: \x41\e", result: fail}}"#;
         let fields = scalars(line);
-        let of = |k: &str| fields.iter().find(|f| f.0 == k).map(|f| f.1.as_str());
+        let of = |k: &str| fields.iter().find(|f| &*f.0 == k).map(|f| f.1.as_str());
         assert_eq!(of("case"), Some("job"));
         assert_eq!(of("duration"), Some("1.5"));
         assert_eq!(of("error_msg"), Some("a \"b\", c: A\u{1b}"));
@@ -217,6 +233,56 @@ mod tests {
             nanoseconds("2024-02-29T00:00:00"),
             Some(1_709_164_800_000_000_000)
         );
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in [
+            "2023-11-14T221111111111111111:13:22",
+            "2023-11-14T24:00:00",
+            "2023-11-14T-1:00:00",
+            "2023-11-14T00:60:00",
+            "2023-11-14T00:00:61",
+            "2023-11-14T00:00:00.-5",
+            "2023-13-14T00:00:00",
+            "1969-12-31T23:59:59",
+            "2023-11-14",
+        ] {
+            assert_eq!(nanoseconds(text), None, "{text}");
+        }
+        // At the end of June 1972 a second was put in.
+        let leap = nanoseconds("1972-06-30T23:59:60.25Z");
+        assert_eq!(leap, Some(78_796_800_250_000_000));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_while_power_comes_is_told() {
+        let log = |ended: &str| {
+            let line = |at: &str, message: &str| {
+                format!("- {{\"dt\": \"{at}\", \"lvl\": \"info\", \"msg\": \"{message}\"}}\n")
+            };
+            let begin = line("2024-01-01T00:00:00", "job begins");
+            let start = line("2024-01-01T00:00:09", "start: 3.1 power-on (timeout 1)");
+            begin + &start + &line(ended, "end: 3.1 power-on (duration 1)")
+        };
+        let read_log = |ended| read(log(ended).as_bytes());
+        let recorded = read_log("2024-01-01T00:00:10").unwrap();
+        assert_eq!(recorded.power, (9_000_000_000, 10_000_000_000));
+        let why = read_log("2024-01-01T00:00:08").unwrap_err();
+        assert!(
+            why.contains("set back while power was switched on"),
+            "{why}"
+        );
+    }
+
+    /// With a key for each of its scalars, this line of 3 MB would take a terabyte.
+    #[test]
+    fn a_long_list_behind_a_long_key_takes_no_more_than_itself() {
+        let line = format!("- {{{}: [{}]}}", "k".repeat(1 << 20), "a,".repeat(1 << 20));
+        let fields = scalars(&line);
+        assert_eq!(fields.len(), 1 << 20);
+        assert!(fields.iter().all(|(key, _)| key.len() == 1 << 20));
+        assert!(read(line.as_bytes()).is_err());
     }
 
     #[test]

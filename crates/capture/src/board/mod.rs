@@ -14,7 +14,7 @@ mod error;
 mod file;
 mod labgrid;
 mod lava;
-mod lava_log;
+pub mod lava_log;
 mod light;
 mod listening;
 mod lock;
@@ -25,7 +25,7 @@ mod shape;
 mod state;
 mod take;
 
-pub use adapter::{Adapter, Deployment, Switched};
+pub use adapter::{Adapter, Deployment, Recorded, Switched};
 pub use cycle::{Cycle, Watcher, measure};
 pub use doctor::{BoardCheck, doctor};
 pub use error::BoardError;

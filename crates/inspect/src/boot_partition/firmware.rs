@@ -3,8 +3,8 @@
 //! Format: Raspberry Pi's documentation, "config.txt". Which board will read it is not
 //! known: what stands under a filter, such as `[pi4]`, may hold.
 
-/// Files that include files that include files: no deeper.
-const DEEPEST: usize = 4;
+/// So many files are included, and no more: a file that includes itself would have no end.
+const MOST_INCLUDED: usize = 64;
 
 /// The kernels that the firmware looks for by itself.
 const KERNELS: [&str; 5] = [
@@ -54,11 +54,13 @@ impl Firmware {
     /// Reads config.txt; `open` gives the text of a file that it includes.
     pub fn parse(text: &str, open: &dyn Fn(&str) -> Option<String>) -> Self {
         let mut firmware = Self::default();
-        firmware.read(text, open, 0);
+        let mut left = MOST_INCLUDED;
+        firmware.read(text, open, &mut left);
         firmware
     }
 
-    fn read(&mut self, text: &str, open: &dyn Fn(&str) -> Option<String>, depth: usize) {
+    /// Reads a file, and up to `left` others that it includes.
+    fn read(&mut self, text: &str, open: &dyn Fn(&str) -> Option<String>, left: &mut usize) {
         let (mut is_sure, mut is_never) = (true, false);
         for line in text.lines().map(str::trim) {
             if let Some(filter) = line.strip_prefix('[') {
@@ -79,9 +81,13 @@ impl Firmware {
                 "arm_64bit" => &mut self.is_64,
                 "cmdline" => &mut self.cmdline,
                 "os_prefix" => &mut self.prefix,
-                "include" if depth < DEEPEST => {
+                "include" => {
+                    let Some(rest) = left.checked_sub(1) else {
+                        continue;
+                    };
+                    *left = rest;
                     if let Some(text) = open(value) {
-                        self.read(&text, open, depth + 1);
+                        self.read(&text, open, left);
                     }
                     continue;
                 }
@@ -142,7 +148,8 @@ impl Firmware {
 
 #[cfg(test)]
 mod tests {
-    use super::Firmware;
+    use super::{Firmware, MOST_INCLUDED};
+    use std::cell::Cell;
 
     fn of(text: &str) -> Firmware {
         Firmware::parse(text, &|name| {
@@ -162,6 +169,20 @@ mod tests {
             of("kernel=a.img\ninclude more.txt\n").kernels(),
             ["included.img"]
         );
+    }
+
+    #[test]
+    fn files_that_include_themselves_have_an_end() {
+        let opened = Cell::new(0);
+        // 4 KiB can include 256 files; four levels of them would be four billion.
+        let text = "include config.txt\n".repeat(256) + "kernel=a.img\n";
+        let found = Firmware::parse(&text, &|name| {
+            assert_eq!(name, "config.txt");
+            opened.set(opened.get() + 1);
+            Some(text.clone())
+        });
+        assert_eq!(found.kernels(), ["a.img"]);
+        assert_eq!(opened.get(), MOST_INCLUDED);
     }
 
     #[test]

@@ -13,38 +13,41 @@ pub(super) struct Entry {
 }
 
 /// The entry that is booted if nobody chooses: the one that is named, or the first.
-pub(super) fn default_entry(text: &str) -> Option<Entry> {
+pub(super) fn default_entry(menu: &[u8]) -> Option<Entry> {
     let mut default = None;
     let mut entries: Vec<Entry> = Vec::new();
     let mut offset = 0;
-    for line in text.split_inclusive('\n') {
-        let at = offset;
+    for line in menu.split_inclusive(|b| *b == b'\n') {
+        let indent = line.len() - line.trim_ascii_start().len();
+        let at = offset + indent;
         offset += line.len();
-        let indent = line.len() - line.trim_start().len();
-        let line = line.trim();
-        let (word, value) = line.split_once([' ', '\t']).unwrap_or((line, ""));
-        let value = value.trim();
+        let line = line.trim_ascii();
+        let end = line.iter().position(u8::is_ascii_whitespace);
+        let (word, rest) = line.split_at(end.unwrap_or(line.len()));
+        let value = String::from_utf8_lossy(rest.trim_ascii()).into_owned();
         let word = word.to_ascii_lowercase();
-        match (word.as_str(), entries.last_mut()) {
-            ("default", _) => default = Some(value.to_owned()),
-            ("label", _) => entries.push(Entry {
-                label: value.to_owned(),
+        match (word.as_slice(), entries.last_mut()) {
+            (b"default", _) => default = Some(value),
+            (b"label", _) => entries.push(Entry {
+                label: value,
                 ..Entry::default()
             }),
-            ("menu", Some(entry)) if value.eq_ignore_ascii_case("default") => {
+            (b"menu", Some(entry)) if value.eq_ignore_ascii_case("default") => {
                 default = Some(entry.label.clone());
             }
             // A FIT image may have the name of a configuration behind it.
-            ("kernel" | "linux" | "fit", Some(entry)) => {
-                let path = value.split_once('#').map_or(value, |(path, _)| path);
+            (b"kernel" | b"linux" | b"fit", Some(entry)) => {
+                let path = value
+                    .split_once('#')
+                    .map_or(value.as_str(), |(path, _)| path);
                 entry.kernel = Some(path.to_owned());
             }
-            ("initrd", Some(entry)) => {
+            (b"initrd", Some(entry)) => {
                 entry.initramfs = value.split(',').map(str::to_owned).collect();
             }
-            ("append", Some(entry)) => {
-                let start = at + indent + (line.len() - value.len());
-                entry.append = Some((value.to_owned(), start as u64));
+            (b"append", Some(entry)) => {
+                let start = at + line.len() - rest.trim_ascii().len();
+                entry.append = Some((value, start as u64));
             }
             _ => {}
         }
@@ -85,17 +88,28 @@ mod tests {
     fn the_default_entry_is_the_one_that_is_named() {
         let text = "DEFAULT two\nTIMEOUT 30\nlabel one\n kernel /a\nlabel two\n\
                     \tLINUX ../Image.gz\n\tinitrd /i,/j\n\tAPPEND  root=/dev/mmcblk0p2 rw\n";
-        let entry = default_entry(text).unwrap();
+        let entry = default_entry(text.as_bytes()).unwrap();
         assert_eq!(entry.kernel.as_deref(), Some("../Image.gz"));
         assert_eq!(entry.initramfs, ["/i", "/j"]);
         let (append, at) = entry.append.unwrap();
         assert_eq!(append, "root=/dev/mmcblk0p2 rw");
         assert!(text[at as usize..].starts_with("root="));
-        let first = default_entry("label one\nfit /all.itb#conf-1\nlabel two\n").unwrap();
+        let first = default_entry(b"label one\nfit /all.itb#conf-1\nlabel two\n").unwrap();
         assert_eq!(first.kernel.as_deref(), Some("/all.itb"));
-        let chosen = default_entry("label one\nlabel two\nmenu default\nkernel /b\n").unwrap();
+        let chosen = default_entry(b"label one\nlabel two\nmenu default\nkernel /b\n").unwrap();
         assert_eq!(chosen.kernel.as_deref(), Some("/b"));
-        assert_eq!(default_entry("timeout 5\n"), None);
+        assert_eq!(default_entry(b"timeout 5\n"), None);
+    }
+
+    #[test]
+    fn a_command_line_has_its_place_behind_bytes_that_are_no_text() {
+        // A comment in Latin-1, of which each letter is one byte.
+        let menu = b"# B\xf6\xf6t\nlabel one\n  append quiet \xe9\r\n";
+        let entry = default_entry(menu).unwrap();
+        assert_eq!(entry.append, Some(("quiet \u{fffd}".to_owned(), 26)));
+        assert!(menu[26..].starts_with(b"quiet"));
+        let none = default_entry(b"label one\nAPPEND").unwrap();
+        assert_eq!(none.append, Some((String::new(), 16)));
     }
 
     #[test]

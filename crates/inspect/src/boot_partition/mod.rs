@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// So many files are looked into; boot partitions have less than twenty that could be kernels.
 const MOST_FILES: usize = 64;
 /// Longer texts are no settings, bytes.
-const MOST_TEXT: u64 = 64 << 10;
+const MOST_TEXT: usize = 64 << 10;
 /// Where the menus of extlinux are.
 const MENUS: [&str; 2] = ["/extlinux/extlinux.conf", "/boot/extlinux/extlinux.conf"];
 /// Where a kernel is looked for by its content.
@@ -84,10 +84,14 @@ impl Volume<'_> {
         File::open(self.part, self.map, *number)
     }
 
-    fn text(&self, path: &str) -> Option<String> {
+    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
         let file = self.open(path)?;
         let part = Part::whole(&file).ok()?;
-        let bytes = part.read(0, usize::try_from(MOST_TEXT).unwrap_or(0)).ok()?;
+        part.read(0, MOST_TEXT).ok()
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        let bytes = self.bytes(path)?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -177,7 +181,7 @@ impl Volume<'_> {
         }
         let menu = MENUS
             .iter()
-            .find_map(|m| Some((*m, default_entry(&self.text(m)?)?)));
+            .find_map(|m| Some((*m, default_entry(&self.bytes(m)?)?)));
         if let (false, Some((path, entry))) = (chosen.is_told, menu) {
             let whole = |p: &String| menu::absolute(path, p).to_ascii_lowercase();
             chosen.kernels = entry.kernel.iter().map(whole).filter(is_kernel).collect();
@@ -196,8 +200,10 @@ impl Volume<'_> {
     /// The command line in a file that has nothing else: its first line.
     fn first_line(&self, path: String) -> Option<(String, String, u64)> {
         let text = self.text(&path)?;
-        let line = text.lines().next().unwrap_or_default().trim();
-        (!line.is_empty()).then(|| (path, line.to_owned(), 0))
+        let line = text.lines().next().unwrap_or_default();
+        let indent = line.len() - line.trim_start().len();
+        let line = line.trim();
+        (!line.is_empty()).then(|| (path, line.to_owned(), indent as u64))
     }
 
     /// Settings that are text.

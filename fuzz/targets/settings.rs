@@ -1,0 +1,34 @@
+#![no_main]
+
+//! Files of settings: boards, storage profiles, readings of a board's storage.
+
+use agent::readings::Readings;
+use capture::board::{Board, FirstLight};
+use std::path::Path;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    match Board::parse(Path::new("/board.toml"), &text) {
+        Ok(board) => drop(board.inputs()),
+        Err(why) => assert!(!why.to_string().is_empty()),
+    }
+    if let Ok(light) = FirstLight::parse(&text) {
+        assert_eq!(
+            FirstLight::parse(&light.to_string()).unwrap().to_string(),
+            light.to_string()
+        );
+    }
+    if let Ok(profiles) = storage::profiles::parse("profiles.toml", &text) {
+        assert!(
+            profiles
+                .iter()
+                .all(|p| !p.name.is_empty() || text.contains('"'))
+        );
+    }
+    if let Ok(readings) = Readings::parse(&text) {
+        assert_eq!(
+            Readings::parse(&readings.to_string()).as_ref(),
+            Ok(&readings)
+        );
+    }
+});
