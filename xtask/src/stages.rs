@@ -300,7 +300,13 @@ const LINTS: [Lint; 3] = [
     },
     // A workspace of its own, which no other check builds.
     Lint {
-        args: &["check", "--manifest-path", "fuzz/Cargo.toml", "--bins"],
+        args: &[
+            "check",
+            "--manifest-path",
+            "fuzz/Cargo.toml",
+            "--bins",
+            "--locked",
+        ],
         envs: &[("RUSTFLAGS", "-D warnings")],
     },
 ];
