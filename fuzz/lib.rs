@@ -3,9 +3,11 @@
 pub mod fat;
 pub mod jffs2;
 
+use flash::files::{Attribute, Device, Entry, Sink};
 use record::Recorder;
 use sources::{Input, Source};
 use std::fs;
+use std::io;
 use std::path::{Component, Path};
 
 /// Sniffs and reads `bytes`: no panic, and every unit is an event or a note.
@@ -57,4 +59,30 @@ pub fn folder(files: &[(String, Vec<u8>)]) -> tempfile::TempDir {
         }
     }
     folder
+}
+
+/// Takes all files of a file system, and keeps nothing.
+pub struct Null;
+impl Sink for Null {
+    fn directory(&mut self, _: &Entry) -> io::Result<()> {
+        Ok(())
+    }
+    fn file(&mut self, _: &Entry) -> io::Result<()> {
+        Ok(())
+    }
+    fn write(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+    fn symlink(&mut self, _: &Entry, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+    fn hard_link(&mut self, _: &Entry, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+    fn special(&mut self, _: &Entry, _: Option<Device>) -> io::Result<bool> {
+        Ok(true)
+    }
+    fn metadata(&mut self, _: &Entry, _: &[Attribute]) -> io::Result<()> {
+        Ok(())
+    }
 }

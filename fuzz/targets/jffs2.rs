@@ -1,33 +1,7 @@
 #![no_main]
 
-use flash::files::*;
+use flash::files::extract;
 use flash::jffs2::*;
-use std::io;
-
-struct Null;
-impl Sink for Null {
-    fn directory(&mut self, _: &Entry) -> io::Result<()> {
-        Ok(())
-    }
-    fn file(&mut self, _: &Entry) -> io::Result<()> {
-        Ok(())
-    }
-    fn write(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-    fn symlink(&mut self, _: &Entry, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-    fn hard_link(&mut self, _: &Entry, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-    fn special(&mut self, _: &Entry, _: Option<Device>) -> io::Result<bool> {
-        Ok(true)
-    }
-    fn metadata(&mut self, _: &Entry, _: &[Attribute]) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Makes checksums right, so that the fuzzer gets past them.
 fn mend(bytes: &mut [u8]) {
@@ -125,6 +99,6 @@ libfuzzer_sys::fuzz_target!(|input: (u8, Vec<u8>)| {
         },
     ) {
         verify(&fs).unwrap();
-        extract(&fs, &mut Null).unwrap();
+        extract(&fs, &mut fuzz::Null).unwrap();
     }
 });

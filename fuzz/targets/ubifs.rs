@@ -1,10 +1,9 @@
 #![no_main]
 
-use flash::files::{Attribute, Device, Entry, Sink, extract};
+use flash::files::extract;
 use flash::ubi::cost::NANDSIM;
 use flash::ubifs::node::{self, kind};
 use flash::ubifs::{Filesystem, inspect, verify};
-use std::io;
 
 const LEB: usize = 15_360;
 const LEBS: usize = 20;
@@ -30,31 +29,6 @@ struct Input {
     patches: Vec<(u16, u8)>,
     cut: u16,
     raw: Vec<u8>,
-}
-
-struct Null;
-impl Sink for Null {
-    fn directory(&mut self, _: &Entry) -> io::Result<()> {
-        Ok(())
-    }
-    fn file(&mut self, _: &Entry) -> io::Result<()> {
-        Ok(())
-    }
-    fn write(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-    fn symlink(&mut self, _: &Entry, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-    fn hard_link(&mut self, _: &Entry, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-    fn special(&mut self, _: &Entry, _: Option<Device>) -> io::Result<bool> {
-        Ok(true)
-    }
-    fn metadata(&mut self, _: &Entry, _: &[Attribute]) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 struct Image {
@@ -192,7 +166,7 @@ fn look(bytes: &[u8]) {
     inspect(&bytes, None, &NANDSIM).ok();
     if let Ok(filesystem) = Filesystem::open(&bytes) {
         verify(&filesystem).unwrap();
-        extract(&filesystem, &mut Null).unwrap();
+        extract(&filesystem, &mut fuzz::Null).unwrap();
     }
 }
 

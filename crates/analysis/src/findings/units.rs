@@ -633,11 +633,10 @@ fn never_came<'a>(line: &Line<'a>) -> Option<&'a str> {
 
 /// A device that a unit waits for never comes.
 pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
-    let mut lines = view.said(NEVER_CAME).chain(view.said(JOB_TIMED_OUT));
-    let line = lines.next()?;
+    let lines = || view.said(NEVER_CAME).chain(view.said(JOB_TIMED_OUT));
+    let line = lines().next()?;
     let unit = never_came(&line)?;
-    let all = view.said(NEVER_CAME).chain(view.said(JOB_TIMED_OUT));
-    let last = all
+    let last = lines()
         .filter(|l| l.text.contains(unit))
         .filter_map(|l| l.message.at);
     let last = last.max().or(line.message.at);
