@@ -7,8 +7,11 @@
     reason = "a test fails by panicking, and says what it skips"
 )]
 
+#[path = "../../bootimage/tests/barebox/mod.rs"]
+mod barebox;
 mod common;
 
+use barebox::barebox;
 use common::{Scratch, firstlight, json, sample, tool, workspace};
 use serde_json::{Value, json as value};
 use std::fs;
@@ -139,37 +142,6 @@ fn of_two_copies_the_old_one_stays() {
     let env = json(&["flash", "env", "--json", &out]);
     assert_eq!(env["environments"][0]["copies"][0]["active"], true);
     assert_eq!(env["environments"][0]["variables"]["bootdelay"], "0");
-}
-
-/// The environment of Barebox with one file in it, as `bareboxenv -s` writes it.
-fn barebox() -> Vec<u8> {
-    let mut data = Vec::new();
-    for number in [0x67a8_c78d_u32, 2, 24 + 8] {
-        data.extend(number.to_le_bytes());
-    }
-    data.extend(b"/nv/autoboot_timeout\0\0\0\0");
-    for number in [0x68a8_c78d_u32, 0o100_777] {
-        data.extend(number.to_le_bytes());
-    }
-    data.extend(b"3\n\0\0");
-    let mut image = Vec::new();
-    for number in [0x798f_ba79, 0, crc(&data), data.len() as u32, 1, 0] {
-        image.extend(number.to_le_bytes());
-    }
-    let sum = crc(&image);
-    image.extend(sum.to_le_bytes());
-    image.extend(data);
-    image
-}
-
-/// CRC-32, as of zlib.
-fn crc(bytes: &[u8]) -> u32 {
-    let step = |register: u32, byte: &u8| {
-        (0..8).fold(register ^ u32::from(*byte), |r, _| {
-            (r >> 1) ^ (0xedb8_8320 & (r & 1).wrapping_neg())
-        })
-    };
-    !bytes.iter().fold(u32::MAX, step)
 }
 
 #[test]
