@@ -542,16 +542,18 @@ fn the_longest_parts_of_cloud_init_are_told() {
          mark 0s start -\nmark 40s cloud-init-finished -\n\
          span stage 0s 1s cloud-init/init-local\n\
          span stage 2s 5s cloud-init/init-network/config-growpart\n\
-         span stage 6s 6.1s cloud-init/init-network/config-ssh\n\
+         span stage 6s 7.9s cloud-init/init-network/config-ssh\n\
          span stage 8s 34s cloud-init/modules-final/config-package_update_upgrade_install\n",
     );
     let parts: Vec<_> = all.iter().filter(|f| f.id == "cloud-init-part").collect();
-    assert_eq!(parts.len(), 2);
+    assert_eq!(parts.len(), 3);
     assert_eq!(range_ms(parts[0]), (0, 13_000, 26_000));
     assert!(parts[0].why.contains("package servers"), "{}", parts[0].why);
     assert_eq!(parts[0].names[0], "config-package_update_upgrade_install");
     assert_eq!(range_ms(parts[1]), (600, 2_400, 3_000));
     assert!(!parts[0].on_critical_path);
+    // Host keys: which kind takes so long is said.
+    assert!(parts[2].why.contains("ssh_genkeytypes"), "{}", parts[2].why);
 }
 
 /// A kernel's log of a machine that ran for two hours: its kernel, its initrd, its first

@@ -31,6 +31,9 @@ pub(in crate::findings) fn why(part: &str) -> String {
     } else if says(&["runcmd", "bootcmd", "scripts_"]) {
         "It runs your own commands. Run them when the image is built, or from a unit that nothing \
          waits for."
+    } else if module.ends_with("_ssh") {
+        "It makes the machine's SSH host keys. One for RSA often takes seconds, how many is a \
+         matter of chance; with `ssh_genkeytypes: [ed25519]` in /etc/cloud/cloud.cfg there is none."
     } else {
         "Take the module out of the lists in /etc/cloud/cloud.cfg if the product does not need it."
     };
