@@ -390,6 +390,29 @@ fn on_one_processor_a_unit_costs_what_it_computes() {
     assert_ne!(f.expected.0 / 1_000_000, 30);
 }
 
+/// What makes a cache sleeps for nothing: on one processor others run while it reads.
+#[test]
+fn on_one_processor_a_rebuilt_cache_costs_what_it_computes() {
+    let text = "mark 1s systemd-started -
+        mark 1.1s units-load-finish -
+        span unit 1.1s 1.1s init.scope cpu=140ms
+        span unit 1.2s 2s systemd-sysusers.service cpu=30ms
+        span unit 2s 2.8s other.service cpu=30ms
+        span unit 2.8s 2.8s multi-user.target
+        after other.service systemd-sysusers.service
+        after multi-user.target other.service\n";
+    let range = |n| {
+        let text = format!("{text}say 1ms 6 smp: Brought up 1 node, {n}\n");
+        let f = one(&text, "", "rebuilt-at-boot").unwrap();
+        assert!(f.on_critical_path);
+        let (low, high) = f.saving.unwrap();
+        [low, f.expected, high].map(|t| t.0 / 1_000_000)
+    };
+    // Its own 30 ms, and half of the 40 ms that the manager took for two units.
+    assert_eq!(range("1 CPU"), [25, 50, 800]);
+    assert_eq!(range("2 CPUs"), [400, 800, 800]);
+}
+
 /// The network is waited for by nobody who works; what udev does goes on all the same.
 #[test]
 fn on_one_processor_a_wait_for_udev_is_shared() {

@@ -371,6 +371,26 @@ fn a_container_has_no_kernel_phase() {
     assert_eq!(record.spans()[0].start, Some(Nanos::from_millis(100)));
 }
 
+/// Whoever asks for the manager's own scope first wants to know what it took by then.
+#[test]
+fn of_a_unit_that_is_told_twice_the_first_answer_counts() {
+    let scope = |cpu: u64| {
+        format!(
+            "Id=init.scope\nCPUUsageNSec={cpu}\nInactiveExitTimestampMonotonic=2000000\n\
+             ActiveEnterTimestampMonotonic=2000000\n\n"
+        )
+    };
+    let other = scope(9).replace("init.scope", "a.service");
+    let text = format!("{}{other}{}", scope(800_000_000), scope(1_700_000_000));
+    let record = read(&Show, text.as_bytes());
+    assert_conserved(&record);
+    let units = record.spans().iter().filter(|s| s.kind == SpanKind::Unit);
+    let units: Vec<_> = units
+        .map(|s| (record.name(s.name), s.processor.unwrap().get()))
+        .collect();
+    assert_eq!(units, [("init.scope", 800_000_000), ("a.service", 9)]);
+}
+
 #[test]
 fn the_corpus_gives_what_it_gave() {
     check_corpus("systemd");

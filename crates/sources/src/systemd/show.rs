@@ -14,6 +14,7 @@ use record::{
     ClockId, ClockKind, DependencyKind, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind,
 };
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// `systemctl show` properties.
 ///
@@ -34,6 +35,13 @@ const GLUED: NoteKind = NoteKind {
     severity: Severity::Doubt,
     advice: "The blank line between the properties of two units is missing. The first few \
         properties may be attributed to the wrong unit.",
+};
+
+const TOLD_AGAIN: NoteKind = NoteKind {
+    name: "unit_told_again",
+    severity: Severity::Info,
+    advice: "A unit is there twice. The first answer counts: each answer takes processor time of \
+        systemd itself.",
 };
 
 /// Nanoseconds in the microseconds that systemd counts.
@@ -105,17 +113,25 @@ impl Source for Show {
         let source = recorder.source(input.name, self.name());
         let clock = recorder.clock(MONOTONIC, ClockKind::Monotonic, MICROSECOND_NS as u64);
         let mut block: Option<Block> = None;
+        let mut told = BTreeSet::new();
+        let mut record = |block: Block, recorder: &mut Recorder| {
+            let is_told = unit::is_name(&block.id) && !told.insert(block.id.clone());
+            match is_told {
+                true => recorder.skipped(block.origin, &TOLD_AGAIN),
+                false => block.record(clock, recorder),
+            }
+        };
         for line in text::lines(input.bytes) {
             if text::without_indent(line.bytes).is_empty() {
                 if let Some(block) = block.take() {
-                    block.record(clock, recorder);
+                    record(block, recorder);
                 }
                 continue;
             }
             block = Some(match block.take() {
                 None => Block::new(source, line.offset).with(line),
                 Some(open) if open.has(&line) => {
-                    open.record(clock, recorder);
+                    record(open, recorder);
                     let next = Block::new(source, line.offset);
                     recorder.note(next.origin, &GLUED, String::new);
                     next.with(line)
@@ -124,7 +140,7 @@ impl Source for Show {
             });
         }
         if let Some(block) = block {
-            block.record(clock, recorder);
+            record(block, recorder);
         }
     }
 }

@@ -226,7 +226,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Userspace,
         title: "Caches are rebuilt at boot",
         about: "A unit rebuilds data at each boot that the image could already contain.",
-        model: "measured: the time this boot spent on it",
+        model: "measured: the time this boot spent on it; on one CPU the CPU time of the unit and of systemd for it, where it is known",
         risk: "the image must contain the data",
         confidence: Confidence::High,
         needs: "systemd units",
