@@ -76,6 +76,42 @@ fn the_last_boot_of_a_log_lies_on_the_kernels_clock() {
     assert_eq!(noted(&record, "part_not_ended"), 2);
 }
 
+/// Lines are written up to 0.06 s after their uptime was read, which makes no clock faster; one
+/// that is set in between is another matter.
+#[test]
+fn the_time_of_day_runs_at_the_kernels_rate() {
+    let log = |set: &str| {
+        let says = |stage: &str, at: &str, up: &str| {
+            format!(
+                "2026-01-01 {at} - util.py[DEBUG]: Cloud-init v. 22.4.2 running '{stage}' at \
+                 Thu, 01 Jan 2026 00:00:00 +0000. Up {up} seconds.\n"
+            )
+        };
+        let part = |what: &str, at: &str| format!("2026-01-01 {at} - handlers.py[DEBUG]: {what}\n");
+        says("init-local", "00:00:05,000", "5.00")
+            + &says("init", "00:00:07,000", "7.00")
+            + &part(
+                "start: init-network/config-bootcmd: running it",
+                "00:00:07,100",
+            )
+            + &part(
+                "finish: init-network/config-bootcmd: SUCCESS: it ran",
+                "00:00:09,100",
+            )
+            + &says("modules:config", set, "10.00")
+    };
+    let of = |set: &str| {
+        let record = read(&CloudInit, log(set).as_bytes());
+        assert_conserved(&record);
+        let config = record.mark("cloud-init/modules-config").unwrap();
+        let bootcmd = part(&record, "init-network/config-bootcmd");
+        (bootcmd, config.at.get() / 1_000_000)
+    };
+    // By the kernel it is 5 s from the first line to the last.
+    assert_eq!(of("00:00:10,060"), ((Some(2_100), Some(2_000)), 5_000));
+    assert_eq!(of("00:00:13,000"), ((Some(2_100), Some(2_000)), 8_000));
+}
+
 #[test]
 fn another_boot_of_a_log_can_be_chosen() {
     let log = bytes("log.txt");

@@ -35,6 +35,10 @@ const SHOWN_STEP_NS: u64 = 10_000;
 /// `/proc/uptime` has hundredths of a second, and some time passes until the line is stamped.
 const UPTIME_ERROR_NS: u64 = 20_000_000;
 
+/// systemd-timesyncd sets a clock that is wrong by this much, and slews one that is less wrong
+/// (`NTP_MAX_ADJUST` in src/timesync/timesyncd-manager.c).
+const CLOCK_SET_NS: u64 = 400_000_000;
+
 /// So many lines are looked at to know the format.
 const LOOKED_AT: usize = 200;
 
@@ -150,6 +154,15 @@ struct Reader {
     stage: String,
     /// What `analyze boot` has of the kernel.
     kernel: i64,
+    together: Vec<Together>,
+}
+
+/// A line with both clocks: the time of day at which it was written, and how long ago the kernel
+/// had started, in nanoseconds.
+struct Together {
+    wall: i64,
+    up: i64,
+    origin: Origin,
 }
 
 impl Reader {
@@ -159,6 +172,7 @@ impl Reader {
             open: Open::new(),
             stage: String::new(),
             kernel: 0,
+            together: Vec::new(),
         }
     }
 
@@ -173,13 +187,13 @@ impl Reader {
                 return recorder.skipped(origin, &CAPTION);
             }
             Row::Begins(wall, stage, up) => {
-                since_kernel(&format!("{WALL}/{stage}"), wall, up, origin, recorder);
+                self.since_kernel(stage, wall, up, origin, recorder);
                 if let Some(at) = wall {
                     self.open.insert(stage.to_owned(), (at, origin));
                 }
             }
             Row::Finished(wall, up) => {
-                since_kernel(&format!("{WALL}/finished"), wall, up, origin, recorder);
+                self.since_kernel("finished", wall, up, origin, recorder);
             }
             Row::Start(at, name) => {
                 self.open.entry(name.to_owned()).or_insert((at, origin));
@@ -222,6 +236,21 @@ impl Reader {
         recorder.took(self.source);
     }
 
+    /// A line says how long ago the kernel started.
+    fn since_kernel(
+        &mut self,
+        what: &str,
+        wall: Wall,
+        up: i64,
+        origin: Origin,
+        recorder: &mut Recorder,
+    ) {
+        let clock = monotonic(recorder);
+        recorder.mark(clock, &format!("{WALL}/{what}"), up, None, origin);
+        let both = wall.map(|wall| Together { wall, up, origin });
+        self.together.extend(both);
+    }
+
     /// A part, or a stage, has ended.
     fn ended(&mut self, name: &str, at: i64, origin: Origin, recorder: &mut Recorder) {
         let clock = recorder.clock(WALL, ClockKind::Wall, WALL_STEP_NS);
@@ -232,6 +261,7 @@ impl Reader {
     }
 
     fn finish(self, recorder: &mut Recorder) {
+        relate(&self.together, recorder);
         for (name, (at, origin)) in self.open {
             let clock = recorder.clock(WALL, ClockKind::Wall, WALL_STEP_NS);
             span(&name, clock, (Some(at), None), origin, recorder);
@@ -262,13 +292,19 @@ fn of_row(what: &str) -> &str {
     }
 }
 
-/// A line that says how long ago the kernel started.
-fn since_kernel(name: &str, wall: Wall, up: i64, origin: Origin, recorder: &mut Recorder) {
-    let clock = monotonic(recorder);
-    recorder.mark(clock, name, up, None, origin);
-    if let Some(at) = wall {
-        let wall = recorder.clock(WALL, ClockKind::Wall, WALL_STEP_NS);
-        recorder.relate((wall, at), (clock, up), UPTIME_ERROR_NS, Some(origin));
+/// Both clocks of a kernel run at one rate, and a line is written a while after the uptime in it
+/// was read. So of lines that agree but for that, the one that was written soonest holds for all.
+fn relate(together: &[Together], recorder: &mut Recorder) {
+    let apart = |t: &Together| t.wall.saturating_sub(t.up);
+    let is_same = |a: &Together, b: &Together| apart(a).abs_diff(apart(b)) < CLOCK_SET_NS;
+    for same in together.chunk_by(is_same) {
+        let least = same.iter().map(apart).min().unwrap_or_default();
+        for Together { up, origin, .. } in same {
+            let wall = recorder.clock(WALL, ClockKind::Wall, WALL_STEP_NS);
+            let clock = monotonic(recorder);
+            let at = up.saturating_add(least);
+            recorder.relate((wall, at), (clock, *up), UPTIME_ERROR_NS, Some(*origin));
+        }
     }
 }
 
