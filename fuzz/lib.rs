@@ -1,7 +1,10 @@
 //! What every source must hold, whatever the bytes, and inputs of several files.
 
+pub mod containers;
+pub mod disks;
 pub mod fat;
 pub mod jffs2;
+pub mod sums;
 
 use flash::files::{Attribute, Device, Entry, Sink};
 use record::Recorder;

@@ -1,9 +1,5 @@
 #![no_main]
 
-use disk::{Disk, File, score};
-use rawimage::Part;
-use rawimage::ReadAt;
-
 /// What decides which reader sees the bytes.
 const MAGICS: [(usize, &[u8]); 6] = [
     (1080, &[0x53, 0xef]),
@@ -27,29 +23,5 @@ libfuzzer_sys::fuzz_target!(|input: (u8, Vec<u8>)| {
             bytes[510..512].copy_from_slice(&[0x55, 0xaa]);
         }
     }
-    let slice: &[u8] = &bytes;
-    let Ok(part) = Part::whole(&slice as &dyn ReadAt) else {
-        return;
-    };
-    let Ok(disk) = Disk::open(&part, None) else {
-        return;
-    };
-    let mut at = 0;
-    let end = bytes.len() as u64 * 2;
-    disk.pieces(0, end, &mut |piece| {
-        assert_eq!(piece.extent.start, at);
-        at += piece.extent.len;
-    });
-    assert_eq!(at, end);
-    let mut paths = Vec::new();
-    for (_, map) in disk.maps() {
-        for inode in map.inodes().iter().take(50) {
-            paths.extend(map.path(inode.number));
-            if let Some(file) = File::open(part, map, inode.number) {
-                let mut front = [0; 64];
-                let _ = file.read_exact_at(0, &mut front);
-            }
-        }
-    }
-    let _ = score(&disk, &paths);
+    fuzz::disks::look(&bytes);
 });

@@ -3,10 +3,16 @@
 //! Dumps of NAND chips, in which spare bytes follow each page, of any layout.
 
 use flash::ReadAt;
-use flash::jffs2::{CheckOptions, Filesystem, Oob, OpenOptions, Spare, Stripped, check, verify};
+use flash::jffs2::{
+    CheckOptions, Endian, Filesystem, Oob, OpenOptions, Spare, Stripped, check, verify,
+};
 
 libfuzzer_sys::fuzz_target!(|input: (u16, u16, Vec<u8>)| {
-    let (page, spare, bytes) = input;
+    let (page, spare, mut bytes) = input;
+    // Right where a node does not go over the spare bytes.
+    if spare & 2 == 0 {
+        fuzz::jffs2::mend(&mut bytes, Endian::Little);
+    }
     // Most of the time small pages, of which a short input has several.
     let page = if page & 1 == 0 {
         256 << (page >> 1 & 7)

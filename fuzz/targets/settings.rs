@@ -1,9 +1,10 @@
 #![no_main]
 
-//! Files of settings: boards, storage profiles, readings of a board's storage.
+//! Files of settings: boards, storage profiles, readings of a board's storage; and what a board
+//! says of its state.
 
 use agent::readings::Readings;
-use capture::board::{Board, FirstLight};
+use capture::board::{Board, FirstLight, state};
 use std::path::Path;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -24,6 +25,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
                 .iter()
                 .all(|p| !p.name.is_empty() || text.contains('"'))
         );
+    }
+    for (name, value) in state(bytes) {
+        assert!(!name.is_empty() && value.parse::<f64>().unwrap().is_finite());
     }
     if let Ok(readings) = Readings::parse(&text) {
         assert_eq!(

@@ -158,8 +158,26 @@ fn image(input: &Input) -> Vec<u8> {
     for (at, value) in &input.patches {
         bytes[usize::from(*at) * 4] = *value;
     }
+    if input.cut & 1 == 0 {
+        mend(&mut bytes);
+    }
     bytes.truncate(bytes.len().saturating_sub(usize::from(input.cut)));
     bytes
+}
+
+/// Makes the checksums of all nodes right again.
+fn mend(bytes: &mut [u8]) {
+    for at in (0..bytes.len()).step_by(8) {
+        let node = &mut bytes[at..];
+        if node.len() < 24 || node[..4] != [0x31, 0x18, 0x10, 0x06] {
+            continue;
+        }
+        let length = u32::from_le_bytes([node[16], node[17], node[18], node[19]]);
+        if let Some(summed) = node.get(8..length as usize) {
+            let sum = flash::ubi::crc(summed);
+            node[4..8].copy_from_slice(&sum.to_le_bytes());
+        }
+    }
 }
 
 fn look(bytes: &[u8]) {

@@ -16,7 +16,8 @@
 //! program syncs, except on the second of the disks below.
 //!
 //! `FIRSTLIGHT_POWER_CUTS` says how many cuts are made, `FIRSTLIGHT_POWER_DISK` what is in
-//! the name of the disks, `FIRSTLIGHT_POWER_SEED` from what the moments are drawn. A loss is
+//! the name of the disks, `FIRSTLIGHT_POWER_STEP` what is in the words of the commands that are
+//! cut off, `FIRSTLIGHT_POWER_SEED` from what the moments are drawn. A loss is
 //! written to `losses.txt` in `FIRSTLIGHT_POWER_KEEP` as soon as it is seen, with the words
 //! that look at this cut again: the disk's writes are kept there, too.
 
@@ -139,11 +140,11 @@ echo READY
 /// The disk before the steps and after each of them, as the host's program does them.
 fn reference(disk: &Path, at: &Path, inputs: &Path, steps: &[Step]) -> Vec<Disk> {
     let mounted = Mounted::new(disk, at, "loop,noatime").unwrap();
-    let mut all = vec![power::state::states(at)];
+    let mut all = vec![check::everything(at)];
     for step in steps {
         let words = step.at(&text(at), &format!("{}/", text(inputs)));
         check::firstlight(&words, inputs).unwrap();
-        all.push(power::state::states(at));
+        all.push(check::everything(at));
     }
     drop(mounted);
     all
@@ -188,7 +189,7 @@ struct Moment<'m> {
 impl Moment<'_> {
     fn check(&self, reference: &[Disk], steps: &[Step]) -> Result<Seen, String> {
         let mounted = Mounted::new(self.disk, self.at, "loop,noatime")?;
-        let found = power::state::states(self.at);
+        let found = check::everything(self.at);
         drop(mounted);
         self.kind.check(self.disk)?;
         let under_way = steps.get(self.done);
@@ -251,7 +252,9 @@ impl Place {
             let path = power::disk::path_of(tool).unwrap();
             cargo.program(&path, &format!("sbin/{tool}"));
         }
-        cargo.link("bin/sh", "busybox");
+        for name in ["sh", "mount", "umount"] {
+            cargo.link(&format!("bin/{name}"), "busybox");
+        }
         let script = kind.script(steps);
         let machine = Machine::new(&self.folder, &cargo, kind.filesystem, &script)?;
         let (mut child, told) = machine.start(&self.disk, &self.log);
@@ -303,6 +306,10 @@ fn what_firstlight_writes_survives_power_cuts() {
     fs::create_dir(&place.inputs).unwrap();
     inputs(&place.inputs);
     let steps = steps();
+    let named = power::steps();
+    let cut_steps: Vec<usize> = (0..steps.len())
+        .filter(|n| steps[*n].words.contains(&named))
+        .collect();
     let seed = power::seed();
     let words = power::disks();
     let kinds = KINDS.iter().filter(|kind| kind.name().contains(&words));
@@ -334,7 +341,7 @@ fn what_firstlight_writes_survives_power_cuts() {
         for _ in 0..MOMENTS.min(cuts - looked) {
             let which = power::first() + u64::from(looked);
             let mut dice = Dice(Dice::seed_of(seed, which));
-            let number = dice.next(steps.len() as u64) as usize;
+            let number = cut_steps[dice.next(cut_steps.len() as u64) as usize];
             let (from, to) = (marks[number], marks[number + 1]);
             let reported = dice.next(4) == 0;
             let moment = match reported {
@@ -372,7 +379,7 @@ fn what_firstlight_writes_survives_power_cuts() {
                     power::lost(&format!(
                         "cut {which}, {}, {}, {when}, write {moment} of {}, {open} not flushed, \
                          done again: {does_again}: {why}\n  FIRSTLIGHT_POWER_DISK='{}' \
-                         FIRSTLIGHT_POWER_SEED={seed} FIRSTLIGHT_POWER_FIRST={which} \
+                         FIRSTLIGHT_POWER_STEP='{named}' FIRSTLIGHT_POWER_SEED={seed} FIRSTLIGHT_POWER_FIRST={which} \
                          FIRSTLIGHT_POWER_CUTS=1 FIRSTLIGHT_POWER_REPLAY={}",
                         kind.name(),
                         step.words,

@@ -32,27 +32,35 @@ impl At {
                 false => Self::Sequence(number),
             });
         }
-        if let Ok(date) = DateTime::parse_from_rfc3339(text) {
-            return Ok(Self::Date(date.timestamp()));
-        }
-        // As git prints it.
-        if let Ok(date) = DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S %z") {
-            return Ok(Self::Date(date.timestamp()));
-        }
-        // Without a zone, UTC is meant.
-        for form in ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"] {
-            if let Ok(date) = NaiveDateTime::parse_from_str(text, form) {
-                return Ok(Self::Date(date.and_utc().timestamp()));
-            }
-        }
-        let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
-        let midnight = day.and_then(|d| d.and_hms_opt(0, 0, 0));
-        midnight
-            .map(|m| Self::Date(m.and_utc().timestamp()))
+        let seconds = seconds(text).filter(|s| (FIRST..=LAST).contains(s));
+        seconds
+            .map(Self::Date)
             .ok_or_else(|| AtError(text.to_owned()))
     }
 }
 
+/// The seconds since 1970 of a date, in any of the forms that are understood.
+fn seconds(text: &str) -> Option<i64> {
+    if let Ok(date) = DateTime::parse_from_rfc3339(text) {
+        return Some(date.timestamp());
+    }
+    // As git prints it.
+    if let Ok(date) = DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S %z") {
+        return Some(date.timestamp());
+    }
+    // Without a zone, UTC is meant.
+    for form in ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"] {
+        if let Ok(date) = NaiveDateTime::parse_from_str(text, form) {
+            return Some(date.and_utc().timestamp());
+        }
+    }
+    let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
+    let midnight = day.and_then(|d| d.and_hms_opt(0, 0, 0));
+    midnight.map(|m| m.and_utc().timestamp())
+}
+
+/// The year 0, before which a date has a sign (RFC 3339 has none of these).
+const FIRST: i64 = -62_167_219_200;
 /// The year 9999, after which a date has no four digits.
 const LAST: i64 = 253_402_300_799;
 
@@ -115,6 +123,14 @@ mod tests {
         }
         for wrong in ["", "yesterday", "-5", "2026-13-01", "24.11.2026"] {
             assert!(At::parse(wrong).is_err(), "{wrong}");
+        }
+        // A date that RFC 3339 cannot write could not be read back.
+        for wrong in ["-6206-11-22", "+12026-11-24", "0000-01-01 00:00:00 +0100"] {
+            assert!(At::parse(wrong).is_err(), "{wrong}");
+        }
+        for ends in ["0000-01-01", "9999-12-31T23:59:59Z"] {
+            let at = At::parse(ends).unwrap();
+            assert_eq!(At::parse(&at.to_string()).unwrap(), at);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 /// The length of a token, in bytes: 128 bits are not guessed.
 const TOKEN_BYTES: usize = 16;
 
+/// Decides who may read what a server gives.
 #[derive(Debug)]
 pub struct Guard {
     at: SocketAddr,
@@ -16,6 +17,9 @@ pub struct Guard {
 
 impl Guard {
     /// The guard of a server that listens at `at`.
+    ///
+    /// # Errors
+    /// If there is no randomness for a token.
     pub fn of(at: SocketAddr) -> io::Result<Self> {
         let prefix = match at.ip().is_loopback() {
             true => String::new(),
@@ -24,6 +28,8 @@ impl Guard {
         Ok(Self { at, prefix })
     }
 
+    /// The address to give to a browser, with the token if there is one.
+    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}{}/", self.at, self.prefix)
     }
@@ -31,11 +37,13 @@ impl Guard {
     /// Whether a browser that asked for `host` may be answered. A page of elsewhere may
     /// give its own name this machine's address, and its scripts would then read what
     /// is here. They cannot hide that name.
+    #[must_use]
     pub fn knows(&self, host: Option<&str>) -> bool {
         !self.at.ip().is_loopback() || is_local(host, self.at.port())
     }
 
     /// The path behind the token; `None` without it.
+    #[must_use]
     pub fn within<'p>(&self, path: &'p str) -> Option<&'p str> {
         path.strip_prefix(&self.prefix)
     }

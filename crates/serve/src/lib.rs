@@ -8,7 +8,7 @@
 mod guard;
 mod query;
 
-use guard::Guard;
+pub use guard::Guard;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderValue};
@@ -215,8 +215,12 @@ where
     drop(place);
 }
 
-/// The request, if it may be answered; else what to say.
-fn admitted(request: &hyper::Request<Incoming>, guard: &Guard) -> Result<Request, Answer> {
+/// The request, if `guard` lets it be answered; else what to say. It is public because fuzzing
+/// asks it directly: everything before it is hyper's.
+///
+/// # Errors
+/// The answer that refuses it.
+pub fn admitted<B>(request: &hyper::Request<B>, guard: &Guard) -> Result<Request, Answer> {
     let refused = |status, why| Err(Answer::sentence(status, why));
     let bad = || refused(StatusCode::BAD_REQUEST, "the request cannot be understood");
     if request.method() != Method::GET && request.method() != Method::HEAD {

@@ -40,6 +40,9 @@ fn modules(tree: &Path, filesystem: &str) -> Option<Vec<PathBuf>> {
         "virtio_blk",
         "crc32c_generic",
         "quota_v2",
+        // For an image of a root on the disk.
+        "loop",
+        "ext4",
         filesystem,
     ] {
         let ends = format!("/{wanted}.ko");

@@ -43,6 +43,11 @@ pub fn disks() -> String {
     setting("DISK").unwrap_or_default()
 }
 
+/// What is in the words of the steps in which the power goes.
+pub fn steps() -> String {
+    setting("STEP").unwrap_or_default()
+}
+
 /// The number of the first cut.
 pub fn first() -> u64 {
     setting("FIRST").and_then(|n| n.parse().ok()).unwrap_or(0)

@@ -1,7 +1,7 @@
 //! What a target is after a cut, and bringing it back.
 
 use super::steps::{Step, treated};
-use crate::power::disk::text;
+use crate::power::disk::{Mounted, run, text};
 use crate::power::state::{State, states};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -17,6 +17,46 @@ const INSTALLED: &str = "usr/lib/firstlight/installed";
 
 /// What the prefetcher is installed in.
 const ROOTS: [&str; 2] = ["systemd", "script"];
+
+/// The image that is treated as a root, from the disk's root on.
+const ROOT_IMAGE: &str = "img/root.img";
+
+/// Everything on a disk, and in the image of a root that is on it. That image is not compared
+/// byte by byte: whoever mounts it changes it. A copy of it is mounted here, so that nothing is
+/// mended before Firstlight sees it.
+pub fn everything(at: &Path) -> Disk {
+    let mut all = states(at);
+    let image = PathBuf::from(ROOT_IMAGE);
+    let Some(state) = all.get_mut(&image) else {
+        return all;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (copy, inside) = (folder.path().join("copy"), folder.path().join("inside"));
+    fs::write(&copy, std::mem::take(&mut state.content)).unwrap();
+    state.times = [(0, 0); 2];
+    let mounted = Mounted::new(&copy, &inside, "loop,noatime").unwrap();
+    for (path, state) in states(&inside) {
+        all.insert(image.join(path), state);
+    }
+    drop(mounted);
+    run("e2fsck", &["-f", "-n", &text(&copy)]).unwrap();
+    all
+}
+
+/// As [`firstlight`]. An image that was mounted when the power went is refused until its
+/// checker has replayed its journal, which is then done.
+fn on_image(words: &str, inputs: &Path, at: &Path) -> Result<String, String> {
+    match firstlight(words, inputs) {
+        Err(why) if why.contains("`e2fsck ") && words.contains(ROOT_IMAGE) => {
+            crate::power::say(&format!(
+                "{ROOT_IMAGE}: put in order by e2fsck, as was asked for"
+            ));
+            run("e2fsck", &["-p", &text(&at.join(ROOT_IMAGE))]).ok();
+            firstlight(words, inputs)
+        }
+        done => done,
+    }
+}
 
 /// What was found of the target of a step that was under way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -221,7 +261,7 @@ pub fn again(
             File::open(&path).unwrap().set_modified(then).unwrap();
         }
     }
-    let ran = firstlight(&words, inputs);
+    let ran = on_image(&words, inputs, at);
     let installed = at.join(step.target).join(INSTALLED);
     match (step.writer().as_str(), ran) {
         (_, Ok(_)) => {}
@@ -234,7 +274,7 @@ pub fn again(
         }
         (_, Err(why)) => return Err(format!("again: {why}")),
     }
-    let (mut now, left) = of_target(&states(at), step.target);
+    let (mut now, left) = of_target(&everything(at), step.target);
     let (mut after, _) = of_target(after, step.target);
     if ROOTS.contains(&step.target) && (cut_off.is_some() || !installed.exists()) {
         without_folders(&mut now, &mut after);
@@ -258,7 +298,7 @@ pub fn again(
 fn is_file(target: &str) -> bool {
     treated()
         .iter()
-        .any(|(t, path)| *t == target && path.ends_with("/image"))
+        .any(|(t, path)| *t == target && (path.ends_with("/image") || path.ends_with(ROOT_IMAGE)))
 }
 
 /// Undoes what can be undone. All is then as in the beginning, times too.
@@ -271,7 +311,7 @@ pub fn undone(
     let mut back = Vec::new();
     for (target, path) in treated() {
         let path = path.replace("DISK", &text(at));
-        firstlight(&format!("treat undo --all {path}"), inputs)?;
+        on_image(&format!("treat undo --all {path}"), inputs, at)?;
         if Path::new(&format!("{path}.firstlight")).exists() {
             return Err(format!("{path}: a journal is left"));
         }
@@ -287,7 +327,7 @@ pub fn undone(
         }
         back.push(root);
     }
-    let now = states(at);
+    let now = everything(at);
     for target in back {
         let (mut now, mut left) = of_target(&now, target);
         let mut original = of_target(original, target).0;

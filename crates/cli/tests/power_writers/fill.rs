@@ -32,7 +32,33 @@ pub fn inputs(folder: &Path) {
         &["-q", "-F", "-t", "ext4", "-J", "size=1", &ext, "4M"],
     )
     .unwrap();
+    root_image(folder);
 }
+
+/// An image with a root in it, as a builder makes it.
+fn root_image(folder: &Path) {
+    let root = folder.join("root");
+    for (path, mode, bytes) in [
+        ("usr/lib/systemd/system/slow.service", 0o644, UNIT),
+        ("etc/fstab", 0o664, FSTAB),
+    ] {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        chown(&path, Some(1000), Some(100)).unwrap();
+    }
+    let [root, image] = [root, folder.join("root.img")].map(|p| text(&p));
+    let words = ["-q", "-F", "-t", "ext4", "-J", "size=1"];
+    run(
+        "mke2fs",
+        &[&words[..], &["-d", &root, &image, "6M"]].concat(),
+    )
+    .unwrap();
+}
+
+const UNIT: &[u8] = b"[Service]\nExecStart=/usr/bin/app\n";
+const FSTAB: &[u8] = b"/dev/sda1 / ext4 defaults 0 1\n/dev/sda2 /data ext4 defaults 0 2\n";
 
 /// Puts everything that is treated on the disk.
 pub fn fill(disk: &Path, inputs: &Path) {
@@ -49,13 +75,8 @@ pub fn fill(disk: &Path, inputs: &Path) {
         setxattr(&path, "user.number", value.as_bytes(), XattrFlags::empty()).unwrap();
     };
     let input = |name: &str| fs::read(inputs.join(name)).unwrap();
-    let unit = b"[Service]\nExecStart=/usr/bin/app\n";
-    put("sys/usr/lib/systemd/system/slow.service", 0o644, unit);
-    put(
-        "sys/etc/fstab",
-        0o664,
-        b"/dev/sda1 / ext4 defaults 0 1\n/dev/sda2 /data ext4 defaults 0 2\n",
-    );
+    put("sys/usr/lib/systemd/system/slow.service", 0o644, UNIT);
+    put("sys/etc/fstab", 0o664, FSTAB);
     put(
         "sys/boot/cmdline.txt",
         0o755,
@@ -83,6 +104,7 @@ pub fn fill(disk: &Path, inputs: &Path) {
     }
     put("jffs2/image", 0o640, &input("rootfs.jffs2"));
     put("ext/image", 0o640, &input("ext"));
+    put("img/root.img", 0o640, &input("root.img"));
     put("summarized/image", 0o640, &input("rootfs.jffs2"));
     let environment = fs::read(format!("{CORPUS}/flash/environment.bin")).unwrap();
     put("env/image", 0o600, &environment);

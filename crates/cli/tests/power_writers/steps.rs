@@ -23,7 +23,7 @@ impl Step {
 }
 
 /// Treatments, each with its target.
-const TREATMENTS: [(&str, &str, &str); 10] = [
+const TREATMENTS: [(&str, &str, &str); 12] = [
     ("sys", "DISK/sys", "fstab=/data:+noatime"),
     ("sys", "DISK/sys", "cmdline+=quiet"),
     ("sys", "DISK/sys", "mask=slow.service"),
@@ -34,6 +34,9 @@ const TREATMENTS: [(&str, &str, &str); 10] = [
     ("box", "DISK/box", "start-script=one"),
     ("jffs2", "DISK/jffs2/image", "jffs2=summaries"),
     ("ext", "DISK/ext/image", "ext=no-journal"),
+    // Their root is in an image, which `treat` mounts.
+    ("img", "DISK/img/root.img", "fstab=/data:+noatime"),
+    ("img", "DISK/img/root.img", "mask=slow.service"),
 ];
 
 /// All steps. They end with what they began with, but for the history.
