@@ -56,9 +56,11 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 let felt = view.model().load().felt();
                 // On one processor first light comes later by what it computes.
                 let computed = computed(view, names);
+                // That shortens no wait of theirs.
+                let work = waits::work_of_chain(view).unwrap_or(Nanos(i64::MAX));
                 saving = saving.map(|(_, e, high)| {
-                    let most = felt.of_most(high);
-                    let expected = computed.unwrap_or_else(|| felt.of_expected(e));
+                    let most = felt.of_most(high).min(work);
+                    let expected = computed.unwrap_or_else(|| felt.of_expected(e.min(work)));
                     (Nanos::ZERO, expected.min(most), most)
                 });
                 false
@@ -71,7 +73,12 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 false
             }
             Waited::Aside => {
-                saving = saving.map(|(_, e, high)| (Nanos::ZERO, Nanos(e.0 / 4), high));
+                // What it takes from others cannot shorten a wait of theirs.
+                let work = waits::work_of_chain(view).unwrap_or(Nanos(i64::MAX));
+                saving = saving.map(|(_, e, high)| {
+                    let expected = Nanos(e.min(work).0 / 4);
+                    (Nanos::ZERO, expected, high.min(work))
+                });
                 false
             }
             Waited::Perhaps => {
@@ -99,7 +106,10 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 });
                 // Of a printed chain no other way is known.
                 let (links, is_printed) = waits::links(view);
-                if is_printed && links.iter().any(|l| names.contains(&l.unit)) {
+                let fills = |name: &String| waits::fills_a_wait(view, name).is_some();
+                if is_printed
+                    && (links.iter().any(|l| names.contains(&l.unit)) || names.iter().any(fills))
+                {
                     let part = |time: Nanos, percent: i64| Nanos(time.0 / 100 * percent);
                     saving = saving.map(|(low, e, high)| {
                         let low = low.max(part(high.min(most), LEAST_OF_CHAIN));
@@ -221,9 +231,11 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         // So is a unit of a printed chain.
         let (links, is_printed) = waits::links(view);
         let linked = links.iter().filter(|l| is_printed && is_named(&l.unit));
+        let filling = names.iter().filter_map(|n| waits::fills_a_wait(view, n));
         let times = linked
             .map(|l| l.end - l.start)
-            .chain(late().map(|(_, time)| time));
+            .chain(late().map(|(_, time)| time))
+            .chain(filling);
         if let Some(time) = times.max() {
             return Waited::Yes {
                 halved: Nanos(time.0 / 2),

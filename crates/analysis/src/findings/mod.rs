@@ -43,6 +43,7 @@ mod processes;
 mod quiet;
 mod random;
 mod relocations;
+mod remedies;
 mod requests;
 mod root;
 mod rule;

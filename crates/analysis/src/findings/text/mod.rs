@@ -25,6 +25,7 @@ pub(super) mod probes;
 pub(super) mod processes;
 pub(super) mod random;
 pub(super) mod relocations;
+pub(super) mod remedies;
 pub(super) mod requests;
 pub(super) mod root;
 pub(super) mod scripts;
