@@ -160,3 +160,78 @@ fn a_start_job_of_a_known_unit_is_told_with_what_helps() {
     let f = of(&all, "start-job").unwrap();
     assert!(f.why.contains("allow-hotplug"), "{}", f.why);
 }
+
+/// Built-in initcalls run one after another, and the first program after them.
+#[test]
+fn an_initcall_in_a_piece_of_a_log_was_waited_for() {
+    let of_call = |name: &str| {
+        let all = found(&format!(
+            "source dmesg.txt kernel-log
+            clock printk printk
+            span initcall - 2.5s {name} reported=1.2s outcome=-19"
+        ));
+        of(&all, "absent-devices").map(|f| (f.on_critical_path, range_ms(f)))
+    };
+    let built_in = of_call("own_rtc_init+0x0/0x90");
+    assert_eq!(built_in, Some((true, (600, 1_200, 1_200))));
+}
+
+/// A file of firmware that is looked for a second time was not looked for all the time between.
+#[test]
+fn the_search_for_firmware_begins_anew_after_each_wait() {
+    let all = found(
+        "source dmesg.txt kernel-log
+        clock printk printk
+        say 20s 4 wifi 1: Direct firmware load for own/a.bin failed with error -2
+        say 20.01s 4 wifi 1: Falling back to sysfs fallback for: own/a.bin
+        say 81s 4 wifi 1: Direct firmware load for own/a.bin failed with error -2
+        say 81.01s 4 wifi 1: Falling back to sysfs fallback for: own/a.bin
+        say 142s 6 wifi 1: up",
+    );
+    let (_, _, high) = range_ms(of(&all, "missing-hardware").unwrap());
+    assert!((121_000..=122_500).contains(&high), "{high}");
+}
+
+/// systemd waits 90 s for a device, in the initrd and after it.
+#[test]
+fn a_first_unit_and_an_initrd_of_ninety_seconds_waited_in_vain() {
+    let boot = |at: &str, initrd: &str| {
+        found(&format!(
+            "source time.txt systemd-analyze
+            clock monotonic monotonic
+            mark 0s kernel-start kernel
+            mark 1s initrd-start initrd
+            mark {initrd} userspace-start userspace
+            mark 300s graphical.target -
+            span unit 300s 300s graphical.target
+            span unit {at} {at} tpm2.target
+            after graphical.target tpm2.target"
+        ))
+    };
+    let all = boot("185.5s", "94s");
+    let wait = of(&all, "chain-wait").unwrap();
+    assert!(wait.names.contains(&"TPM".to_owned()), "{:?}", wait.names);
+    assert!(wait.why.contains("systemd.tpm2_wait=0"), "{}", wait.why);
+    assert!(wait.why.contains("90 s"), "{}", wait.why);
+    let (low, expected, high) = range_ms(wait);
+    assert_eq!((low, expected, high), (54_900, 84_180, 91_500));
+    let initrd = of(&all, "opaque-phase").unwrap();
+    assert!(initrd.why.contains("90 s"), "{}", initrd.why);
+    assert_eq!(range_ms(initrd).1, 82_800);
+    // Of another length nothing tells what either waits for.
+    let all = boot("230s", "130s");
+    assert!(!of(&all, "chain-wait").unwrap().why.contains("90 s"));
+    assert!(!of(&all, "opaque-phase").unwrap().why.contains("90 s"));
+}
+
+#[test]
+fn a_device_of_a_tpm_that_never_came_is_told_with_what_helps() {
+    let all = found(
+        "source log kernel-log
+        clock printk printk
+        mark 0s kernel-start kernel
+        say 95s 3 systemd[1]: dev-tpmrm0.device: Job dev-tpmrm0.device/start timed out.",
+    );
+    let f = of(&all, "device-timeout").unwrap();
+    assert!(f.why.contains("systemd.tpm2_wait=0"), "{}", f.why);
+}

@@ -81,6 +81,10 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 });
                 false
             }
+            Waited::InOrder => {
+                saving = saving.map(|(low, e, high)| (Nanos(low.0 / 2), e, high));
+                true
+            }
             Waited::Perhaps => {
                 saving = saving.map(|(_, e, high)| (Nanos::ZERO, Nanos(e.0 / 2), high));
                 false
@@ -184,6 +188,9 @@ enum Waited {
     Guessed {
         halved: Nanos,
     },
+    /// It is initcalls of the kernel itself, in a piece of a log: one runs after the other, and
+    /// the first program after all.
+    InOrder,
     /// It is on a printed chain, but a longer wait follows there whose cause may not depend on
     /// it.
     Perhaps,
@@ -252,8 +259,18 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         (true, _) => Waited::Yes { halved },
         (false, _) if units && path.order == UnitOrder::Guessed => Waited::Aside,
         (false, true) => Waited::No,
+        (false, false) if names.iter().all(|n| is_built_in(view, n)) => Waited::InOrder,
         (false, false) => Waited::Unknown,
     }
+}
+
+/// Whether a name is that of an initcall of the kernel itself, and not of a module, in a log that
+/// does not show what it was run by.
+fn is_built_in(view: &View<'_>, name: &str) -> bool {
+    let name = function(name);
+    let calls = view.initcalls(|call| call == name);
+    let is_of_module = |s: &record::Span| view.record.name(s.name).contains('[');
+    !calls.is_empty() && calls.iter().all(|(_, _, s)| !is_of_module(s))
 }
 
 /// Half of what first light gains if all of these units go at once.

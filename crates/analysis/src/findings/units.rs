@@ -760,7 +760,8 @@ pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
         let count = waited.0 / DEVICE_TIMEOUT.0;
         found.more.push_str(&text::timed_out_again(count));
     }
-    Some(found)
+    found.more.push_str(&remedies::more(unit));
+    Some(found.names(remedies::names(unit)))
 }
 
 /// How systemd says that it waits for a device, and that it came.

@@ -281,8 +281,10 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
             true => started_later(view, later),
             false => Vec::new(),
         };
+        let is_timeout = is_first && never.is_none() && timeout::is_before(view, later);
         let (low, expected, high) = match never {
             Some(_) if time >= timeout::MOST_OF_IT => timeout::PARTS,
+            _ if is_timeout => timeout::PARTS,
             _ => OF_WAIT,
         };
         // What stands before the wait's end is not known to be a service's own work.
@@ -301,10 +303,11 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
                 text::first_wait_why(&later.unit, &names, never, &behind.join(", "), helps),
             ),
         };
+        let more = if is_timeout { text::TIMED_OUT } else { "" };
         let between = [wait.earlier, Some(later)].into_iter().flatten();
         Found::new()
             .title(title)
-            .why(why)
+            .why(why + more)
             .evidence(between.map(|link| Evidence {
                 text: text::took(&link.unit, link.end - link.start, link.start, link.end),
                 place: link.place.clone(),
