@@ -235,3 +235,46 @@ fn a_device_of_a_tpm_that_never_came_is_told_with_what_helps() {
     let f = of(&all, "device-timeout").unwrap();
     assert!(f.why.contains("systemd.tpm2_wait=0"), "{}", f.why);
 }
+
+#[test]
+fn a_silence_beside_a_known_driver_is_told_with_what_helps() {
+    let silence = |line: &str, next: &str| {
+        let all = found(&format!(
+            "source dmesg.txt kernel-log
+            clock printk printk
+            mark 0s kernel-start kernel
+            say 1s 6 sd 0:0:0:0: [sda] Attached SCSI disk
+            say 2s 6 {line}
+            say 12s 4 {next}
+            say 12.1s 6 input: keyboard"
+        ));
+        of(&all, "kernel-silence").unwrap().clone()
+    };
+    for (line, next, name) in [
+        (
+            "Floppy drive(s): fd0 is 1.44M",
+            "I/O error, dev fd0, sector 0",
+            "floppy",
+        ),
+        (
+            "fb0: own",
+            "[drm] *ERROR* [CRTC:1:pipe A] flip_done timed out",
+            "video",
+        ),
+        (
+            "mei_me 0000:00:16.0: start",
+            "mei_me 0000:00:16.0: reset failed",
+            "mei_me",
+        ),
+    ] {
+        let f = silence(line, next);
+        assert!(f.names.contains(&name.to_owned()), "{:?}", f.names);
+        // 10 s is the length of another wait, too.
+        assert!(!f.why.contains("suppliers"), "{}", f.why);
+    }
+    assert!(
+        silence("own 1: begins", "other 2: ends")
+            .why
+            .contains("suppliers")
+    );
+}

@@ -15,6 +15,7 @@ mod console;
 mod contention;
 mod delays;
 mod devices;
+mod driver_remedies;
 mod driver_source;
 mod evidence;
 mod falcon;

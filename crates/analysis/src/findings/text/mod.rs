@@ -7,6 +7,7 @@ pub(super) mod coldplug;
 pub(super) mod config;
 pub(super) mod console;
 pub(super) mod delays;
+pub(super) mod driver_remedies;
 pub(super) mod driver_source;
 pub(super) mod falcon;
 pub(super) mod filesystems;
