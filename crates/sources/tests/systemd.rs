@@ -574,6 +574,23 @@ fn a_unit_that_a_chain_was_asked_for_begins_where_its_row_ends() {
     assert_eq!(record.dependencies().len(), 2);
 }
 
+/// `blame` counts a device from the start of systemd, and the chain tells when it appeared.
+#[test]
+fn a_device_of_a_chain_is_a_moment_whatever_blame_says() {
+    let text = "9s dev-sdb1.device\n\
+                2s app.service\n\
+                app.service @9.1s +2s\n\
+                └─dev-sdb1.device @9s\n";
+    let record = of_text(&Analyze, text);
+    let units = units(&record, Nanos::ZERO);
+    let device = units.iter().find(|u| u.0 == "dev-sdb1.device").unwrap();
+    let s = |t: Option<Nanos>| t.map(|t| t.get() / 1_000_000_000);
+    assert_eq!(
+        (s(device.1), s(device.2), s(device.3)),
+        (Some(9), Some(9), Some(9))
+    );
+}
+
 #[test]
 fn a_page_may_have_taken_the_drawing_apart() {
     let tidy = of_text(

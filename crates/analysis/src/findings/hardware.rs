@@ -209,6 +209,9 @@ fn around_firmware(view: &View<'_>, line: &Line<'_>) -> Nanos {
         .take(OF_FILE)
         .filter_map(|at| view.line(at));
     let lines = lines.filter(|l| l.message.origin.source == source);
+    // The same file may have been searched before.
+    let is_earlier = |l: &Line<'_>| firmware::FALLBACKS.iter().any(|f| l.text.contains(f));
+    let lines = lines.take_while(|l| !is_earlier(l));
     let first = lines.filter(|l| l.text.contains(file)).last();
     let first = first.unwrap_or(*line);
     let last = view.after(line).find(|l| !is_timers(l.text));

@@ -56,9 +56,11 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 let felt = view.model().load().felt();
                 // On one processor first light comes later by what it computes.
                 let computed = computed(view, names);
+                // That shortens no wait of theirs.
+                let work = waits::work_of_chain(view).unwrap_or(Nanos(i64::MAX));
                 saving = saving.map(|(_, e, high)| {
-                    let most = felt.of_most(high);
-                    let expected = computed.unwrap_or_else(|| felt.of_expected(e));
+                    let most = felt.of_most(high).min(work);
+                    let expected = computed.unwrap_or_else(|| felt.of_expected(e.min(work)));
                     (Nanos::ZERO, expected.min(most), most)
                 });
                 false
@@ -71,8 +73,17 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 false
             }
             Waited::Aside => {
-                saving = saving.map(|(_, e, high)| (Nanos::ZERO, Nanos(e.0 / 4), high));
+                // What it takes from others cannot shorten a wait of theirs.
+                let work = waits::work_of_chain(view).unwrap_or(Nanos(i64::MAX));
+                saving = saving.map(|(_, e, high)| {
+                    let expected = Nanos(e.min(work).0 / 4);
+                    (Nanos::ZERO, expected, high.min(work))
+                });
                 false
+            }
+            Waited::InOrder => {
+                saving = saving.map(|(low, e, high)| (Nanos(low.0 / 2), e, high));
+                true
             }
             Waited::Perhaps => {
                 saving = saving.map(|(_, e, high)| (Nanos::ZERO, Nanos(e.0 / 2), high));
@@ -99,7 +110,10 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 });
                 // Of a printed chain no other way is known.
                 let (links, is_printed) = waits::links(view);
-                if is_printed && links.iter().any(|l| names.contains(&l.unit)) {
+                let fills = |name: &String| waits::fills_a_wait(view, name).is_some();
+                if is_printed
+                    && (links.iter().any(|l| names.contains(&l.unit)) || names.iter().any(fills))
+                {
                     let part = |time: Nanos, percent: i64| Nanos(time.0 / 100 * percent);
                     saving = saving.map(|(low, e, high)| {
                         let low = low.max(part(high.min(most), LEAST_OF_CHAIN));
@@ -174,6 +188,9 @@ enum Waited {
     Guessed {
         halved: Nanos,
     },
+    /// It is initcalls of the kernel itself, in a piece of a log: one runs after the other, and
+    /// the first program after all.
+    InOrder,
     /// It is on a printed chain, but a longer wait follows there whose cause may not depend on
     /// it.
     Perhaps,
@@ -221,9 +238,11 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         // So is a unit of a printed chain.
         let (links, is_printed) = waits::links(view);
         let linked = links.iter().filter(|l| is_printed && is_named(&l.unit));
+        let filling = names.iter().filter_map(|n| waits::fills_a_wait(view, n));
         let times = linked
             .map(|l| l.end - l.start)
-            .chain(late().map(|(_, time)| time));
+            .chain(late().map(|(_, time)| time))
+            .chain(filling);
         if let Some(time) = times.max() {
             return Waited::Yes {
                 halved: Nanos(time.0 / 2),
@@ -240,8 +259,18 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         (true, _) => Waited::Yes { halved },
         (false, _) if units && path.order == UnitOrder::Guessed => Waited::Aside,
         (false, true) => Waited::No,
+        (false, false) if names.iter().all(|n| is_built_in(view, n)) => Waited::InOrder,
         (false, false) => Waited::Unknown,
     }
+}
+
+/// Whether a name is that of an initcall of the kernel itself, and not of a module, in a log that
+/// does not show what it was run by.
+fn is_built_in(view: &View<'_>, name: &str) -> bool {
+    let name = function(name);
+    let calls = view.initcalls(|call| call == name);
+    let is_of_module = |s: &record::Span| view.record.name(s.name).contains('[');
+    !calls.is_empty() && calls.iter().all(|(_, _, s)| !is_of_module(s))
 }
 
 /// Half of what first light gains if all of these units go at once.

@@ -1,6 +1,7 @@
 //! Times in which the kernel's log says nothing, although the boot is not done yet: the kernel's
 //! own, and those of an initramfs.
 
+use super::driver_remedies;
 use super::found::Found;
 use super::quiet;
 use super::subject::subject;
@@ -467,6 +468,9 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
             let is_other = || gives_up(next.text) && !next.text.contains(first_word(name));
             is_as_long && (*name != FIRMWARE || is_firmware()) && !is_other()
         });
+        let helps = driver_remedies::remedy(next.text).or(driver_remedies::remedy(line.text));
+        // What is known of the driver is more than a length that fits by chance.
+        let hint = hint.filter(|(_, name, _)| helps.is_none_or(|h| h.names.contains(name)));
         let is_mount = !of_initramfs && mounts(next.text);
         let mut found = Found::new();
         found.why = match told(line.text, next.text) {
@@ -486,6 +490,10 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
         let before = before.unwrap_or(Nanos::ZERO);
         if let Some((_, _, what)) = hint {
             found.more.push_str(what);
+        }
+        if let Some(helps) = helps {
+            found.more.push(' ');
+            found.more.push_str(helps.why);
         }
         // The scripts of an initramfs look for the device before they mount the root.
         let resumes = hint.is_some_and(|(_, name, _)| *name == RESUME);
@@ -529,6 +537,7 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
             .names(beside.into_iter().flat_map(subject))
             .names(again.iter().flat_map(|(_, line)| subject(line.text)))
             .names(hint.map(|(_, name, _)| *name))
+            .names(helps.into_iter().flat_map(|h| h.names.iter().copied()))
             .names(
                 (around > all)
                     .then_some(["udev", "fsck"])

@@ -4,6 +4,7 @@ use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::fstab;
 use super::modules::is_alone;
+use super::remedies;
 use super::text::units as text;
 use super::udev_units::{OLD_SETTLE, SETTLE};
 use super::view::{Line, View};
@@ -129,6 +130,8 @@ fn waited(view: &View<'_>, unit: &str) -> &'static str {
         Some(true) => text::LONGER_WAIT,
         Some(false) => text::WAITED,
         None if on_path => text::WAITED,
+        None if waits::fills_a_wait(view, unit).is_some() => text::FILLS,
+        None if waits::late_unit(view).is_some_and(|(late, _)| late == unit) => text::LATE,
         None if path.knows_units => text::NOT_WAITED,
         None => text::UNKNOWN,
     }
@@ -210,7 +213,7 @@ pub(super) fn is_told(unit: &str) -> bool {
     what_is_lost(unit).is_some()
         || WAITS.iter().any(|w| is_unit(unit, w.0))
         || REBUILDS.iter().any(|w| w.0 == unit)
-        || OPTIONAL.iter().any(|w| w.0 == unit)
+        || OPTIONAL.iter().any(|w| is_unit(unit, w.0))
         || unit.starts_with("systemd-fsck")
         || unit == JOURNAL_FLUSH
         || unit == UDEV_TRIGGER
@@ -246,9 +249,11 @@ pub(super) fn spare(view: &View<'_>) -> Vec<Found> {
 /// It ends when the display manager, or whatever ends the splash, is there.
 const SPLASH: &str = "plymouth-quit-wait.service";
 const NETWORK: &str = "units that need the network immediately must wait for it themselves";
+const CLOCK_SET: &str = "the clock to be set from the network";
+const CLOCK: &str = "units may start with the wrong time of day";
 
 /// Units that only wait, what for, and what is lost without them.
-const WAITS: [(&str, &str, &str); 9] = [
+const WAITS: [(&str, &str, &str); 13] = [
     (
         "systemd-networkd-wait-online.service",
         "the network to come up",
@@ -274,11 +279,7 @@ const WAITS: [(&str, &str, &str); 9] = [
         "the network to come up",
         NETWORK,
     ),
-    (
-        "systemd-time-wait-sync.service",
-        "the clock to be set from the network",
-        "units may start with the wrong time of day",
-    ),
+    ("systemd-time-wait-sync.service", CLOCK_SET, CLOCK),
     (
         SETTLE,
         "udev to process every device",
@@ -294,7 +295,21 @@ const WAITS: [(&str, &str, &str); 9] = [
         "the splash screen to disappear",
         "the console may show messages before the splash is gone",
     ),
+    ("chrony-wait.service", CLOCK_SET, CLOCK),
+    ("ntp-wait.service", CLOCK_SET, CLOCK),
+    ("ntpdate.service", CLOCK_SET, CLOCK),
+    (
+        "ifupdown-pre.service",
+        "udev to process every device",
+        "networking.service may not find an interface that appears late",
+    ),
 ];
+
+/// Whether a unit waits for what is outside of this machine: no other unit makes that longer.
+pub(super) fn waits_outside(unit: &str) -> bool {
+    let known = WAITS.iter().find(|w| is_unit(unit, w.0));
+    known.is_some_and(|w| [NETWORK, CLOCK].contains(&w.2))
+}
 
 /// On one processor so much of the wait for all devices is won, in hundredths: what udev
 /// does for them goes on beside what waited. 24 and 25 of Debian's boot from an eMMC
@@ -315,9 +330,18 @@ pub(super) fn waits(view: &View<'_>) -> Vec<Found> {
             false if unit.name == SPLASH => text::SPLASH,
             false => "",
         };
-        let why = text::waits_why(waited(view, &unit.name), beside);
-        let time = unit.time;
-        let found = goes(unit, title, why).cost(*lost);
+        let why = text::waits_why(waited(view, &unit.name), beside) + &remedies::more(&unit.name);
+        let (time, names) = (unit.time, remedies::names(&unit.name));
+        let is_splash = unit.name == SPLASH;
+        let mut found = goes(unit, title, why).cost(*lost).names(names);
+        if is_splash && let Some(manager) = display_manager(view, time) {
+            found.more.push_str(&text::manager(&manager.name));
+            let helps = remedies::names(&manager.name);
+            found = found
+                .evidence([manager.evidence])
+                .names(helps)
+                .names([manager.name]);
+        }
         Some(match shared {
             true => found.parts(time, 0, SETTLE_SHARED, 100),
             false => found,
@@ -325,6 +349,15 @@ pub(super) fn waits(view: &View<'_>) -> Vec<Found> {
     });
     found.collect()
 }
+
+/// The display manager, if it starts for most of the time in which the splash is shown.
+fn display_manager(view: &View<'_>, splash: Nanos) -> Option<Started> {
+    let mut managers = started(view, remedies::is_display_manager).into_iter();
+    managers.find(|m| m.time.0 >= splash.0 / 100 * MOST_OF_SPLASH)
+}
+
+/// In percent.
+const MOST_OF_SPLASH: i64 = 60;
 
 /// Units that make anew at boot what an image can bring along.
 const REBUILDS: [(&str, &str); 7] = [
@@ -362,8 +395,9 @@ pub(super) fn rebuilds(view: &View<'_>) -> Vec<Found> {
 
 /// Units that products seldom need, or not before first light, and what is
 /// lost without them.
-const OPTIONAL: [(&str, &str); 44] = [
+const OPTIONAL: [(&str, &str); 71] = [
     ("ModemManager.service", "no modems"),
+    ("abrtd.service", "crashes are not reported"),
     (
         "accounts-daemon.service",
         "no user list on the login screen",
@@ -372,6 +406,7 @@ const OPTIONAL: [(&str, &str); 44] = [
     ("apport.service", "crashes are not reported"),
     ("avahi-daemon.service", "no mDNS names"),
     ("bluetooth.service", "no Bluetooth"),
+    ("bolt.service", "Thunderbolt devices are not authorized"),
     (
         "casper-md5check.service",
         "the live medium is not checked for damage",
@@ -382,15 +417,15 @@ const OPTIONAL: [(&str, &str); 44] = [
     ),
     ("cloud-final.service", "no settings from the cloud provider"),
     (
+        "cloud-init-local.service",
+        "no settings from the cloud provider",
+    ),
+    (
         "cloud-init-main.service",
         "no settings from the cloud provider",
     ),
     (
         "cloud-init-network.service",
-        "no settings from the cloud provider",
-    ),
-    (
-        "cloud-init-local.service",
         "no settings from the cloud provider",
     ),
     ("cloud-init.service", "no settings from the cloud provider"),
@@ -404,11 +439,34 @@ const OPTIONAL: [(&str, &str); 44] = [
         "dev-hugepages.mount",
         "no file system for programs that request huge pages",
     ),
+    (
+        "dmraid-activation.service",
+        "RAID sets of the BIOS are not used",
+    ),
     ("dphys-swapfile.service", "no swap file"),
     ("exim4.service", "no mail is sent"),
     ("fwupd-refresh.service", "no firmware updates"),
     ("fwupd.service", "no firmware updates"),
+    (
+        "gpu-manager.service",
+        "the graphics settings do not follow a changed card",
+    ),
+    (
+        "grub-common.service",
+        "GRUB does not learn that the boot succeeded",
+    ),
     ("hciuart.service", "no Bluetooth"),
+    (
+        "irqbalance.service",
+        "interrupts are not spread over the CPUs",
+    ),
+    ("iscsid.service", "no iSCSI disks"),
+    ("kdump-tools.service", "no dump after a crash of the kernel"),
+    ("kdump.service", "no dump after a crash of the kernel"),
+    (
+        "kerneloops.service",
+        "crashes of the kernel are not reported",
+    ),
     (
         "keyboard-setup.service",
         "the console keeps its built-in keyboard map",
@@ -434,11 +492,18 @@ const OPTIONAL: [(&str, &str); 44] = [
         "no scripts on network changes",
     ),
     (
+        "nvidia-persistenced.service",
+        "an unused NVIDIA card loses its state",
+    ),
+    ("open-iscsi.service", "no iSCSI disks"),
+    (
         "packagekit.service",
         "no package management from the desktop",
     ),
     ("plymouth-start.service", "no splash screen"),
     ("pollinate.service", "no random seed from the network"),
+    ("postfix.service", "no mail is sent"),
+    ("preload.service", "no programs are read ahead"),
     (
         "raspi-config.service",
         "raspi-config settings are not applied at boot",
@@ -447,12 +512,20 @@ const OPTIONAL: [(&str, &str); 44] = [
         "rpi-eeprom-update.service",
         "no boot loader updates at boot",
     ),
+    ("sendmail.service", "no mail is sent"),
+    ("setvtrgb.service", "the console keeps its built-in colors"),
+    ("smartd.service", "no disk monitoring"),
     ("smartmontools.service", "no disk monitoring"),
+    (
+        "snap.lxd.activate.service",
+        "LXD starts when somebody uses it",
+    ),
     (
         "snapd.seeded.service",
         "units that wait for snaps no longer do",
     ),
     ("snapd.service", "no snaps"),
+    ("snapper-boot.service", "no snapshot at each boot"),
     (
         "switcheroo-control.service",
         "no switching between graphics cards",
@@ -465,20 +538,40 @@ const OPTIONAL: [(&str, &str); 44] = [
         "sys-kernel-tracing.mount",
         "no kernel tracing files until they are mounted",
     ),
+    (
+        "systemd-backlight@.service",
+        "the screen keeps the brightness that the firmware set",
+    ),
+    (
+        "systemd-binfmt.service",
+        "programs of other machines do not start",
+    ),
+    (
+        "systemd-rfkill.service",
+        "radios are not switched as before the shutdown",
+    ),
+    (
+        "systemd-vconsole-setup.service",
+        "the console keeps its built-in font and keyboard map",
+    ),
+    ("tlp.service", "no power saving"),
     ("triggerhappy.service", "no hot keys"),
+    ("tuned.service", "no tuning profile"),
     ("udisks2.service", "users cannot mount removable disks"),
+    ("unattended-upgrades.service", "no unattended upgrades"),
+    ("whoopsie.service", "crashes are not reported"),
 ];
 
 /// Units that a product may not need.
 pub(super) fn optional(view: &View<'_>) -> Vec<Found> {
-    let known = |name: &str| OPTIONAL.iter().find(|w| w.0 == name);
+    let known = |name: &str| OPTIONAL.iter().find(|w| is_unit(name, w.0));
     let units = started(view, |name| known(name).is_some());
     let found = units.into_iter().filter_map(|unit| {
         let (_, lost) = known(&unit.name)?;
         let title = text::optional(&unit.name, unit.time);
-        let why = text::optional_why(waited(view, &unit.name));
-        let time = unit.time;
-        let found = goes(unit, title, why).cost(*lost);
+        let why = text::optional_why(waited(view, &unit.name)) + &remedies::more(&unit.name);
+        let (time, names) = (unit.time, remedies::names(&unit.name));
+        let found = goes(unit, title, why).cost(*lost).names(names);
         Some(found.saving(Nanos::ZERO, time, time))
     });
     found.collect()
@@ -557,7 +650,7 @@ pub(super) fn journal_flush(view: &View<'_>) -> Option<Found> {
     let unit = started(view, |name| name == JOURNAL_FLUSH)
         .into_iter()
         .next()?;
-    let why = text::journal_why(waited(view, &unit.name));
+    let why = text::journal_why(waited(view, &unit.name)) + &remedies::more(&unit.name);
     let title = text::journal(&unit.name, unit.time);
     Some(goes(unit, title, why).treatment("journald=volatile"))
 }
@@ -675,7 +768,8 @@ pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
         let count = waited.0 / DEVICE_TIMEOUT.0;
         found.more.push_str(&text::timed_out_again(count));
     }
-    Some(found)
+    found.more.push_str(&remedies::more(unit));
+    Some(found.names(remedies::names(unit)))
 }
 
 /// How systemd says that it waits for a device, and that it came.

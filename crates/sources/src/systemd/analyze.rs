@@ -471,6 +471,9 @@ fn reached(target: &str, at: i64, origin: Origin, recorder: &mut Recorder) {
 struct Unit {
     at: Option<i64>,
     took: Option<i64>,
+    /// Whether the chain tells the moment at which a device appeared: it prints that without a
+    /// duration, although `blame` may have one.
+    is_moment: bool,
     origin: Origin,
 }
 
@@ -625,14 +628,21 @@ impl Reader {
     }
 
     fn unit(&mut self, name: &str, at: Option<i64>, took: Option<i64>, origin: Origin) {
+        let is_moment = at.is_some() && took.is_none() && name.ends_with(".device");
         match self.units.get_mut(name) {
             Some(unit) => {
+                unit.is_moment |= is_moment && unit.at.is_none();
                 unit.at = unit.at.or(at);
                 unit.took = unit.took.or(took);
             }
             None => {
-                self.units
-                    .insert(name.to_owned(), Unit { at, took, origin });
+                let unit = Unit {
+                    at,
+                    took,
+                    is_moment,
+                    origin,
+                };
+                self.units.insert(name.to_owned(), unit);
             }
         }
     }
@@ -652,7 +662,8 @@ impl Reader {
                 Some(_) => recorder.clock(USERSPACE_CLOCK, ClockKind::Monotonic, 1_000_000),
                 None => recorder.clock(MONOTONIC, ClockKind::Monotonic, 1_000_000),
             };
-            let end = unit.at.map(|at| at.saturating_add(unit.took.unwrap_or(0)));
+            let took = unit.took.filter(|_| !unit.is_moment).unwrap_or(0);
+            let end = unit.at.map(|at| at.saturating_add(took));
             let span = recorder
                 .span_of(clock, SpanKind::Unit, name, unit.origin)
                 .start(unit.at)

@@ -4,6 +4,12 @@ use std::fmt::Display;
 
 pub(in crate::findings) const WAITED: &str = "First light waits for it.";
 
+pub(in crate::findings) const FILLS: &str = "The critical chain has a wait of the same length that it does not explain: first light most \
+     likely waited for it.";
+
+pub(in crate::findings) const LATE: &str = "The default target does not wait for it, but systemd reports the end of startup only when it is \
+     done.";
+
 pub(in crate::findings) const UNKNOWN: &str =
     "The input does not show whether first light waited for it.";
 
@@ -23,6 +29,10 @@ pub(in crate::findings) const SHARED: &str =
 pub(in crate::findings) const SPLASH: &str = " The splash disappears when the display manager takes over, so this is the time until then. \
      Without the unit systemd reports a shorter boot, but the desktop comes no earlier: look into \
      the display manager and the graphics driver.";
+
+pub(in crate::findings) fn manager(unit: impl Display) -> String {
+    format!(" {unit} starts for most of this time.")
+}
 
 pub(in crate::findings) fn took_from(
     name: impl Display,

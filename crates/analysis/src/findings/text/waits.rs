@@ -3,17 +3,26 @@
 use record::{Nanos, Phase};
 use std::fmt::Display;
 
+/// What a unit of a chain is, and what to do about it where nothing more is known.
+pub(in crate::findings) type Standing = (&'static str, &'static str);
+
 /// Of a unit that a product may do without.
-pub(in crate::findings) const UNIT_WHY: &str = "It is on the critical chain. Mask it if the product does not need it, start it later, or \
-     look into what it waits for.";
+pub(in crate::findings) const UNIT: Standing = (
+    "It is on the critical chain.",
+    "Mask it if the product does not need it, start it later, or look into what it waits for.",
+);
 
 /// Of a unit that the rest of the boot is built on.
-pub(in crate::findings) const NEEDED_UNIT_WHY: &str = "It is on the critical chain, and the system needs it. Look into what it does and what it \
-     waits for.";
+pub(in crate::findings) const NEEDED_UNIT: Standing = (
+    "It is on the critical chain, and the system needs it.",
+    "Look into what it does and what it waits for.",
+);
 
 /// Of the unit that the chain leads to.
-pub(in crate::findings) const GOAL_WHY: &str =
-    "The critical chain leads to it. Look into what it does before it reports that it is ready.";
+pub(in crate::findings) const GOAL: Standing = (
+    "The critical chain leads to it.",
+    "Look into what it does before it reports that it is ready.",
+);
 
 pub(in crate::findings) const BLAMED_WHY: &str = "It takes longer than most other units. The input does not show what waits for it: add \
      `systemd-analyze critical-chain`, or better `systemctl show '*'`.";
@@ -191,8 +200,12 @@ pub(in crate::findings) fn first_wait_why(
     suspects: &str,
     never: Option<&str>,
     behind: &str,
+    helps: Option<&str>,
 ) -> String {
     let more = by_duration(suspects);
+    if let Some(helps) = helps {
+        return format!("The critical chain names nothing before {later}. {helps}{more}");
+    }
     if !behind.is_empty() {
         return format!(
             "The critical chain goes on with units that became active after {later}: {behind}. \
@@ -223,8 +236,21 @@ fn by_duration(suspects: &str) -> String {
     }
 }
 
-pub(in crate::findings) fn wait_why(earlier: &str, later: &str, suspects: &str) -> String {
+/// Of a device that a wait of the chain ends with.
+pub(in crate::findings) const LATE_DEVICE: &str = "The device appears late. The kernel log shows what its driver waits for: a disk that spins up, \
+     a bus that is searched, firmware. With `nofail` in its line of /etc/fstab or /etc/crypttab, or \
+     without that line, the boot does not wait for it.";
+
+pub(in crate::findings) fn wait_why(
+    earlier: &str,
+    later: &str,
+    suspects: &str,
+    helps: Option<&str>,
+) -> String {
     let more = by_duration(suspects);
+    if let Some(helps) = helps {
+        return format!("The critical chain names nothing between the two. {helps}{more}");
+    }
     format!(
         "The critical chain names nothing between the two. {later} also waits for something else: \
          a device, a job that `{earlier}` does not stand for, or a unit that the chain does not \
@@ -252,6 +278,12 @@ pub(in crate::findings) fn timeout_why(earlier: &str, later: &str) -> String {
     )
 }
 
+/// Of a first unit, and of an initrd.
+pub(in crate::findings) const TIMED_OUT: &str =
+    " systemd waits 90 s for a device that never appears: this is as long.";
+
+pub(in crate::findings) const INITRD_TIMED_OUT: &str = " systemd waits 90 s for a device that never appears: this is hardly longer. Look for what the      command line, /etc/crypttab and /etc/fstab of the initrd name (`root=`, `resume=`), and for a      TPM whose driver fails.";
+
 pub(in crate::findings) fn again(time: impl Display) -> String {
     format!(" A second timeout follows and keeps systemd busy for another {time}.")
 }
@@ -260,7 +292,13 @@ pub(in crate::findings) fn job(unit: impl Display, time: impl Display) -> String
     format!("systemd waits {time} for the start job of `{unit}`")
 }
 
-pub(in crate::findings) fn job_why(unit: &str, is_last: bool, limit: Option<Nanos>) -> String {
+/// `helps`: what is known to help against a long start of the unit.
+pub(in crate::findings) fn job_why(
+    unit: &str,
+    is_last: bool,
+    limit: Option<Nanos>,
+    helps: Option<&str>,
+) -> String {
     let end = match (is_last, limit) {
         (true, Some(limit)) => {
             format!("The input ends while the job is still running. It may run for {limit}.")
@@ -273,7 +311,9 @@ pub(in crate::findings) fn job_why(unit: &str, is_last: bool, limit: Option<Nano
     };
     let is_device = unit.starts_with("/dev/") || unit.starts_with("dev-");
     let lower = unit.to_ascii_lowercase();
-    let what = if is_device {
+    let what = if let Some(helps) = helps {
+        helps
+    } else if is_device {
         "Find out why the device does not appear. If it does not exist, correct the line of \
          /etc/fstab or /etc/crypttab that names it, or give it `nofail`."
     } else if lower.contains("network") && lower.contains("wait") || lower.contains("online") {

@@ -5,6 +5,7 @@
 //! `manager_print_jobs_in_progress`
 
 use crate::findings::found::Found;
+use crate::findings::remedies::{self, remedy};
 use crate::findings::text::waits as text;
 use crate::findings::view::{Line, View};
 use record::Nanos;
@@ -68,7 +69,13 @@ pub(in crate::findings) fn running(view: &View<'_>) -> Vec<Found> {
         };
         Found::new()
             .title(text::job(job.unit, job.ran))
-            .why(text::job_why(job.unit, is_last, job.limit))
+            .why(text::job_why(
+                job.unit,
+                is_last,
+                job.limit,
+                remedy(job.unit).map(|r| r.why),
+            ))
+            .names(remedies::names(job.unit))
             .evidence([view.evidence(
                 text::job_line(job.unit, job.ran, job.limit),
                 job.line.message.origin,

@@ -6,6 +6,7 @@ use super::links;
 use super::tail::tail;
 use crate::findings::evidence::Evidence;
 use crate::findings::found::Found;
+use crate::findings::remedies;
 use crate::findings::text::waits as text;
 use crate::findings::units::{is_spare, is_told};
 use crate::findings::view::View;
@@ -91,8 +92,9 @@ pub(in crate::findings) fn late(view: &View<'_>) -> Option<Found> {
             let (low, expected, high) = PARTS;
             found
                 .title(text::late(&unit, time))
-                .why(text::late_why(&unit, tail))
+                .why(text::late_why(&unit, tail) + &remedies::more(&unit))
                 .parts(time, low, expected, high)
+                .names(remedies::names(&unit))
                 .names([unit])
         }
         None => {

@@ -54,9 +54,34 @@ pub(in crate::findings) fn is_before_a_longer_wait(view: &View<'_>, unit: &str) 
     Some(pairs.any(|(later, earlier)| later.start - earlier.end > time))
 }
 
+/// A shorter wait may be as long as a unit by chance.
+const NO_CHANCE: Nanos = Nanos::from_millis(1_000);
+
+/// How long a unit beside a printed chain took, if a wait on that chain is as long, as far as
+/// the rounding of both and a percent allow: the wait is for this unit.
+pub(in crate::findings) fn fills_a_wait(view: &View<'_>, unit: &str) -> Option<Nanos> {
+    let links = printed(view)?;
+    let spans = spans::distinct(view.record);
+    let mut units = spans.iter().filter(|s| s.kind == SpanKind::Unit);
+    let span = units.find(|s| view.record.name(s.name) == unit)?;
+    let time = span.duration().filter(|t| *t >= NO_CHANCE)?;
+    if links.iter().any(|l| l.unit == unit) {
+        return None;
+    }
+    let mut pairs = links.iter().zip(links.iter().skip(1));
+    pairs
+        .any(|(later, earlier)| is_as_long(time, later.start - earlier.end))
+        .then_some(time)
+}
+
+/// Whether a unit takes as long as a wait.
+pub(super) fn is_as_long(time: Nanos, wait: Nanos) -> bool {
+    Nanos((time - wait).0.abs()) <= Nanos(wait.0 / 100) + ROUNDING
+}
+
 /// A list in which each unit stands behind one other. Units that started again later, and
 /// so show a time behind that of their follower, are passed over.
-fn printed(view: &View<'_>) -> Option<Vec<Link>> {
+pub(super) fn printed(view: &View<'_>) -> Option<Vec<Link>> {
     let record = view.record;
     if record.dependencies().is_empty() {
         return None;

@@ -1,6 +1,6 @@
 //! Phases of which nothing but their length is known.
 
-use super::{tail, worth};
+use super::{tail, timeout, worth};
 use crate::console::is_serial;
 use crate::findings::evidence::Evidence;
 use crate::findings::found::Found;
@@ -88,6 +88,12 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
         {
             found = found.names(["quiet"]);
             found.more.push_str(&text::with_serial_console(getty));
+        }
+        if let Some(waited) = timeout::of_initrd(time).filter(|_| row.name == Phase::Initrd) {
+            let (low, expected, _) = timeout::PARTS;
+            let part = |percent: i64| Nanos(waited.0 / 100 * percent);
+            found = found.saving(part(low), part(expected), high);
+            found.more.push_str(text::INITRD_TIMED_OUT);
         }
         // systemd counts an initrd as a part of its own only if systemd runs in it.
         let has_initrd = || view.phases.phases.iter().any(|p| p.name == Phase::Initrd);

@@ -1,8 +1,11 @@
 //! The stretch between the default target and the end of the last job.
 
-use super::{links, worth};
+use super::links::{is_as_long, links, printed};
+use super::worth;
+use crate::findings::units::waits_outside;
 use crate::findings::view::View;
-use record::{Nanos, Phase, mark};
+use crate::spans;
+use record::{Nanos, Phase, SpanKind, mark};
 
 /// When userspace began.
 pub(super) fn userspace(view: &View<'_>) -> Nanos {
@@ -24,4 +27,25 @@ pub(super) fn tail(view: &View<'_>) -> Option<(Nanos, Nanos)> {
     let target = marks.chain(links.first().map(|l| l.end)).max()?;
     let tail = first_light.at - target;
     (tail >= worth(view)).then_some((target, tail))
+}
+
+/// How much of the userspace of a printed chain may be work, which goes faster if another unit
+/// is gone, and what comes behind the chain: all but the units that wait for what is outside of
+/// the machine, and waits on the chain that are as long as one of those. `None`: no chain was printed.
+pub(in crate::findings) fn work_of_chain(view: &View<'_>) -> Option<Nanos> {
+    let links = printed(view)?;
+    let spans = spans::distinct(view.record);
+    let units = spans.iter().filter(|s| s.kind == SpanKind::Unit);
+    let waiting = units.filter(|s| waits_outside(view.record.name(s.name)));
+    let waiting: Vec<Nanos> = waiting.filter_map(record::Span::duration).collect();
+    let own = links.iter().filter(|l| waits_outside(&l.unit));
+    let own = own.map(|l| l.end - l.start);
+    let between = links.iter().zip(links.iter().skip(1));
+    let between = between
+        .map(|(later, earlier)| later.start - earlier.end)
+        .filter(|wait| waiting.iter().any(|time| is_as_long(*time, *wait)));
+    let waited = own.chain(between).fold(Nanos::ZERO, |sum, t| sum + t);
+    let end = links.first()?.end;
+    let behind = tail(view).map_or(Nanos::ZERO, |(_, tail)| tail);
+    Some((end - userspace(view) - waited).max(Nanos::ZERO) + behind)
 }

@@ -13,6 +13,8 @@ const TIMEOUT: Nanos = Nanos(90_000_000_000);
 const LATE: Nanos = Nanos(500_000_000);
 const VERY_LATE: Nanos = Nanos(2_500_000_000);
 
+const OF_INITRD: Nanos = Nanos(5_000_000_000);
+
 /// A wait that fills so much of the timeout is hardly anything else.
 pub(super) const MOST_OF_IT: Nanos = Nanos(80_000_000_000);
 
@@ -32,6 +34,17 @@ fn waits_for_devices(unit: &str) -> bool {
 fn fits(begun: Nanos, at: Nanos, late: Nanos) -> bool {
     let past = at - begun - TIMEOUT;
     Nanos::ZERO <= past && past <= late
+}
+
+/// Whether the first unit of a chain begins when a job that began with systemd times out.
+pub(super) fn is_before(view: &View<'_>, first: &Link) -> bool {
+    waits_for_devices(&first.unit) && fits(tail::userspace(view), first.start, VERY_LATE)
+}
+
+/// How much of a phase systemd waited in vain for a device, if it is that long and little more:
+/// an initrd that does nothing else takes a few seconds.
+pub(super) fn of_initrd(time: Nanos) -> Option<Nanos> {
+    fits(Nanos::ZERO, time, OF_INITRD).then_some(TIMEOUT)
 }
 
 /// Whether a unit of the chain begins when a job that began with the first unit times out.

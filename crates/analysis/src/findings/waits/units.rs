@@ -1,9 +1,10 @@
 //! Units on the chain, and waits between them.
 
-use super::links::ROUNDING;
-use super::{Link, alone, idle, late, links, tail, timeout, worth};
+use super::links::{self, ROUNDING, links};
+use super::{Link, alone, idle, late, tail, timeout, worth};
 use crate::findings::evidence::Evidence;
 use crate::findings::found::{Found, Scope};
+use crate::findings::remedies::{self, remedy};
 use crate::findings::text::waits as text;
 use crate::findings::units::{is_told, passphrases};
 use crate::findings::view::View;
@@ -53,14 +54,16 @@ const NEEDED: [&str; 16] = [
 ];
 
 /// What to do about a unit of a chain that leads to `goal`.
-fn why(unit: &str, goal: Option<&str>) -> &'static str {
-    if goal == Some(unit) {
-        text::GOAL_WHY
+fn why(unit: &str, goal: Option<&str>) -> String {
+    let (standing, usual) = if goal == Some(unit) {
+        text::GOAL
     } else if NEEDED.contains(&unit) || unit.ends_with(".mount") {
-        text::NEEDED_UNIT_WHY
+        text::NEEDED_UNIT
     } else {
-        text::UNIT_WHY
-    }
+        text::UNIT
+    };
+    let helps = remedy(unit).map_or(usual, |r| r.why);
+    format!("{standing} {helps}")
 }
 
 /// The units of a printed chain that take long, and of which no other rule tells.
@@ -92,6 +95,7 @@ pub(in crate::findings) fn on_chain(view: &View<'_>) -> Vec<Found> {
             .parts(time, low, expected, high)
             .within(time)
             .scope(Scope::Items(vec![link.unit.clone()]))
+            .names(remedies::names(&link.unit))
     });
     found.collect()
 }
@@ -208,6 +212,7 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
                 None => (part(low), part(expected)),
             };
             let mut found = Found::new();
+            found.more.push_str(&remedies::more(unit));
             if asked > Nanos::ZERO {
                 found.more.push_str(&text::without_passphrase(asked));
             }
@@ -228,6 +233,7 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
                 .saving(low, expected, part(high))
                 .within(time)
                 .names([unit])
+                .names(remedies::names(unit))
                 .scope(Scope::Unknown)
         });
     found.collect()
@@ -275,24 +281,33 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
             true => started_later(view, later),
             false => Vec::new(),
         };
+        let is_timeout = is_first && never.is_none() && timeout::is_before(view, later);
         let (low, expected, high) = match never {
             Some(_) if time >= timeout::MOST_OF_IT => timeout::PARTS,
+            _ if is_timeout => timeout::PARTS,
             _ => OF_WAIT,
         };
+        // What stands before the wait's end is not known to be a service's own work.
+        let helps = remedy(&later.unit)
+            .filter(|_| is_point(later))
+            .map(|r| r.why);
+        let is_late = later.unit.ends_with(".device") && wait.earlier.is_some();
+        let helps = helps.or(is_late.then_some(text::LATE_DEVICE));
         let (title, why) = match wait.earlier {
             Some(earlier) => (
                 text::wait(&later.unit, time, &earlier.unit),
-                text::wait_why(&earlier.unit, &later.unit, &names),
+                text::wait_why(&earlier.unit, &later.unit, &names, helps),
             ),
             None => (
                 text::first_wait(&later.unit, time),
-                text::first_wait_why(&later.unit, &names, never, &behind.join(", ")),
+                text::first_wait_why(&later.unit, &names, never, &behind.join(", "), helps),
             ),
         };
+        let more = if is_timeout { text::TIMED_OUT } else { "" };
         let between = [wait.earlier, Some(later)].into_iter().flatten();
         Found::new()
             .title(title)
-            .why(why)
+            .why(why + more)
             .evidence(between.map(|link| Evidence {
                 text: text::took(&link.unit, link.end - link.start, link.start, link.end),
                 place: link.place.clone(),
@@ -306,21 +321,20 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
                     .map(|l| l.unit.clone()),
             )
             .names(never)
+            .names(remedies::names(&later.unit).filter(|_| helps.is_some()))
             .names(behind)
             .names(suspects)
     });
     found.collect()
 }
 
-/// Whether a unit of which another rule tells takes as long as a wait, as far as the rounding
-/// of both and a percent allow: it is the wait.
+/// Whether a unit of which another rule tells takes as long as a wait: it is the wait.
 fn is_one_unit(view: &View<'_>, wait: Nanos) -> bool {
-    let most = Nanos(wait.0 / 100) + ROUNDING;
     let units = spans::distinct(view.record);
     let mut units = units.iter().filter(|s| s.kind == SpanKind::Unit);
     units.any(|s| {
-        let is_as_long = |time: Nanos| Nanos((time - wait).0.abs()) <= most;
-        is_told(view.record.name(s.name)) && s.duration().is_some_and(is_as_long)
+        let fits = |time: Nanos| links::is_as_long(time, wait);
+        is_told(view.record.name(s.name)) && s.duration().is_some_and(fits)
     })
 }
 
@@ -362,6 +376,11 @@ fn started_later<'v>(view: &'v View<'_>, last: &'v Link) -> Vec<&'v str> {
         }
     }
     found
+}
+
+/// Whether a unit of a chain is active at once when what it waits for is: a target, a device.
+fn is_point(link: &Link) -> bool {
+    link.end - link.start <= ROUNDING
 }
 
 /// A time on the chain in which no unit of it starts.
