@@ -386,6 +386,10 @@ fn on_one_processor_a_unit_costs_what_it_computes() {
     let f = one(&cores("1 CPU"), "", "optional-unit").unwrap();
     // Its own 10 ms, and half of the 40 ms that the manager took for two units.
     assert_eq!(f.expected.0 / 1_000_000, 30);
+    // A third of that and of the log's 60 ms, which is a unit as well.
+    let log = "span unit 1.1s 1.2s systemd-journald.service cpu=60ms\n";
+    let f = one(&(cores("1 CPU") + log), "", "optional-unit").unwrap();
+    assert_eq!(f.expected.0 / 1_000, 43_333);
     let f = one(&cores("2 CPUs"), "", "optional-unit").unwrap();
     assert_ne!(f.expected.0 / 1_000_000, 30);
 }
