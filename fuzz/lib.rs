@@ -5,6 +5,7 @@ pub mod disks;
 pub mod fat;
 pub mod jffs2;
 pub mod sums;
+pub mod trials;
 
 use flash::files::{Attribute, Device, Entry, Sink};
 use record::Recorder;

@@ -1,6 +1,7 @@
 #![no_main]
 
-use bootimage::kernel::{bzimage, content, elf, zboot, zimage};
+use bootimage::kernel::{built_in, bzimage, content, elf, flat, zboot, zimage};
+use bootimage::signature::{is_signed_program, is_verity};
 use bootimage::{Compression, Part, compression};
 
 libfuzzer_sys::fuzz_target!(|input: (u8, &[u8])| {
@@ -20,4 +21,10 @@ libfuzzer_sys::fuzz_target!(|input: (u8, &[u8])| {
     content::scan(&mut part.cursor()).unwrap();
     let _ = content::inner(bytes);
     let _ = elf::pvh_entry(bytes);
+    let _ = elf::has_interpreter(bytes);
+    let _ = flat::header(bytes);
+    if let Some(found) = built_in::built_in(bytes) {
+        assert!(found.packed <= bytes.len() as u64);
+    }
+    let _ = is_signed_program(&part) | is_verity(&part);
 });

@@ -4,52 +4,8 @@
 //! left. Whatever they hold, a run ends with a result or one sentence, and the run after it
 //! finds what this one kept.
 
-use lab::{Boot, Experiment, LabError, Machine, Options, Outcome, Plan, run_on};
+use fuzz::trials::{OUTSIDE, Script, run};
 use std::fs;
-use std::num::NonZeroUsize;
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-const EXPERIMENT: &str = "firstlight_experiment = 1\n[base]\nmachine = \"pc\"\nstorage = \"none\"\n\
-    kernel = \"debian\"\nroot = \"none\"\nfirst_light = \"init\"\n";
-
-/// The name of a member that lies beside the output folder, seen from a capture in it.
-const OUTSIDE: &str = "../../../../../firstlight-outside";
-
-#[derive(Default)]
-struct Script {
-    console: Vec<u8>,
-    payload: Option<Vec<u8>>,
-    boots: AtomicUsize,
-}
-
-impl Machine for Script {
-    fn description(&self) -> String {
-        "script".into()
-    }
-
-    fn inputs(&self, plan: &Plan) -> Result<String, LabError> {
-        Ok(plan.spec.cmdline.to_string())
-    }
-
-    fn boot(&self, _: &Plan, _: &Path, _: &mut dyn FnMut(u64, &str)) -> Result<Boot, LabError> {
-        self.boots.fetch_add(1, Ordering::Relaxed);
-        Ok(Boot {
-            console: self.console.clone(),
-            payload: self.payload.clone(),
-            ..Boot::default()
-        })
-    }
-}
-
-fn run(script: &Script, out: &Path) -> Result<Outcome, LabError> {
-    let experiment = Experiment::parse("e.toml", EXPERIMENT).unwrap();
-    let options = Options {
-        jobs: NonZeroUsize::new(1),
-        ..Options::plain(out, 1)
-    };
-    run_on(script, &experiment, &options, &mut |_| ())
-}
 
 /// Which member, and what it holds.
 type Member = (u8, Vec<u8>);
@@ -73,17 +29,13 @@ libfuzzer_sys::fuzz_target!(|input: (Vec<u8>, Option<Vec<Member>>, Vec<u8>)| {
         }
         tar.into_inner().unwrap()
     });
-    let script = Script {
-        console,
-        payload,
-        ..Script::default()
-    };
-    match run(&script, out) {
+    let script = Script::new(console, payload);
+    match run(&script, out, None) {
         Ok(outcome) => {
             assert_eq!(outcome.trials.len(), 1);
-            assert_eq!(script.boots.load(Ordering::Relaxed), 1);
-            let again = run(&script, out).unwrap();
-            let kept = script.boots.load(Ordering::Relaxed) == 1;
+            assert_eq!(script.boots(), 1);
+            let again = run(&script, out, None).unwrap();
+            let kept = script.boots() == 1;
             if kept {
                 assert_eq!(again.trials, outcome.trials);
             }
