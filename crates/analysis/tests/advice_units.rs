@@ -278,3 +278,18 @@ fn a_silence_beside_a_known_driver_is_told_with_what_helps() {
             .contains("suppliers")
     );
 }
+
+#[test]
+fn a_slow_console_is_named_and_a_screen_is_none() {
+    let of_console = |name: &str| {
+        let all = found(&format!(
+            "source dmesg.txt kernel-log
+            clock printk printk
+            say 0.2s 6 printk: console [early] disabled
+            say 8.5s 6 printk: console [{name}] enabled"
+        ));
+        of(&all, "console-output").map(|f| f.names.contains(&format!("console={name}")))
+    };
+    assert_eq!(of_console("ttyS1"), Some(true));
+    assert_eq!(of_console("tty1"), None);
+}
