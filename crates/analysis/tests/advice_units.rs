@@ -278,3 +278,59 @@ fn a_silence_beside_a_known_driver_is_told_with_what_helps() {
             .contains("suppliers")
     );
 }
+
+#[test]
+fn a_slow_console_is_named_and_a_screen_is_none() {
+    let of_console = |name: &str| {
+        let all = found(&format!(
+            "source dmesg.txt kernel-log
+            clock printk printk
+            say 0.2s 6 printk: console [early] disabled
+            say 8.5s 6 printk: console [{name}] enabled"
+        ));
+        of(&all, "console-output").map(|f| f.names.contains(&format!("console={name}")))
+    };
+    assert_eq!(of_console("ttyS1"), Some(true));
+    assert_eq!(of_console("tty1"), None);
+}
+
+/// A chain whose unit `later` starts at `at`, after one that was active at 2 s.
+fn chain_with(later: &str, at: u32) -> Vec<Finding> {
+    let (begin, end) = (at + 1, at + 2);
+    found(&format!(
+        "source chain.txt systemd-analyze
+        clock userspace monotonic
+        mark 0s userspace-start userspace
+        mark {end}s multi-user.target -
+        span unit {end}s {end}s multi-user.target
+        span unit {begin}s {end}s app.service
+        span unit {at}s {at}s {later}
+        span unit 1s 2s early.service
+        after multi-user.target app.service
+        after app.service {later}
+        after {later} early.service"
+    ))
+}
+
+#[test]
+fn a_target_that_waits_is_told_with_what_it_stands_for() {
+    for (target, word) in [
+        ("network-online.target", "waits for the network"),
+        ("local-fs.target", "x-systemd.automount"),
+        ("own.target", "also waits for something else"),
+    ] {
+        let all = chain_with(target, 30);
+        let f = of(&all, "chain-wait").unwrap();
+        assert!(f.why.contains(word), "{}", f.why);
+    }
+}
+
+#[test]
+fn a_time_out_before_the_network_is_of_an_interface() {
+    for (unit, is_network) in [("network.target", true), ("sysinit.target", false)] {
+        let all = chain_with(unit, 91);
+        let f = of(&all, "device-timeout").unwrap();
+        assert_eq!(f.why.contains("sys-subsystem-net"), is_network, "{}", f.why);
+        assert_eq!(f.why.contains("/etc/fstab"), !is_network, "{}", f.why);
+    }
+}

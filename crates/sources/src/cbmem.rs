@@ -75,6 +75,19 @@ struct Stamp<'a> {
     name: &'a str,
 }
 
+impl Stamp<'_> {
+    /// Whether a row alone shows that it is of such a list: it has both numbers, and names the
+    /// begin or end of something.
+    fn is_cbmems(&self) -> bool {
+        const BEGINS: [&str; 4] = ["start of ", "starting to ", "end of ", "finished "];
+        let is_time = self
+            .since
+            .is_some_and(|since| 0 < since && since <= self.us);
+        let is_known = known_name(self.id) == Some(self.name);
+        is_time && (is_known || BEGINS.iter().any(|b| self.name.starts_with(b)))
+    }
+}
+
 /// ` 10:start of ramstage      1,234,567 (890)`, of `-t`. Names may leave no
 /// room before the number, and the first versions printed none.
 fn table_row(line: &str) -> Option<Stamp<'_>> {
@@ -214,6 +227,7 @@ impl Source for Cbmem {
         let (mut rows, mut all) = (0_usize, 0_usize);
         let mut stamped = false;
         let mut before: Option<u64> = None;
+        let mut is_sure = false;
         for line in text::lines(head).take(200) {
             let line = text::lossy(line.bytes);
             if line.trim().is_empty() {
@@ -225,6 +239,9 @@ impl Source for Cbmem {
             stamped |= title || stacked || plain_row(&line).is_some();
             rows += usize::from(title || stacked);
             let row = table_row(&line);
+            is_sure |= row
+                .as_ref()
+                .is_some_and(|row| row.is_cbmems() && line.contains(','));
             rows += usize::from(row.is_some() || plain_row(&line).is_some());
             // Rows that were quoted without their title still count on from each other.
             stamped |= row.is_some_and(|row| {
@@ -235,6 +252,8 @@ impl Source for Cbmem {
         }
         match rows * 2 > all {
             true if stamped && rows > 1 => Sniff::Yes,
+            // Of a list somebody may quote the one row that took long.
+            true if is_sure && all == 1 => Sniff::Yes,
             _ => Sniff::No,
         }
     }
@@ -354,7 +373,21 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::{Cbmem, plain_row, stack_row, table_row};
-    use crate::{Input, Recorder, Source};
+    use crate::{Input, Recorder, Sniff, Source};
+
+    #[test]
+    fn one_row_alone_is_a_list_if_it_names_a_stage() {
+        let sniff = |line: &str| Cbmem.sniff(line.as_bytes());
+        let row = "  17:finished LZ4 decompress (ignore for x86)   2,345,678 (310,007)\n";
+        assert_eq!(sniff(row), Sniff::Yes);
+        for other in [
+            "3:finished 12 (5)\n",
+            "12:30:start of talk 1,000\n",
+            "1:a 1,000 (5)\n",
+        ] {
+            assert_eq!(sniff(other), Sniff::No, "{other}");
+        }
+    }
 
     #[test]
     fn rows_of_every_form_are_read() {

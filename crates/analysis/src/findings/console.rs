@@ -209,8 +209,7 @@ pub(super) fn flush(view: &View<'_>) -> Option<Found> {
         return None;
     }
     let lines = view.said(ENABLED).filter(|l| l.text.ends_with(" enabled"));
-    // `tty0` is a screen.
-    let is_serial = |l: &Line<'_>| !l.text.contains("[tty0]") && !l.text.contains("bootconsole");
+    let is_serial = |l: &Line<'_>| !is_screen(l.text) && !l.text.contains("bootconsole");
     let held = lines
         .filter(is_serial)
         .filter_map(|l| Some((held(view, &l)?, l)));
@@ -219,14 +218,22 @@ pub(super) fn flush(view: &View<'_>) -> Option<Found> {
         return None;
     }
     let (low, expected, high) = OF_FLUSH;
+    let name = line.behind(ENABLED).and_then(|rest| rest.split_once(']'));
     Some(
         Found::new()
+            .names(name.map(|(console, _)| format!("console={console}")))
             .why(text::flush_why(time))
             .evidence([view.quote(&line)])
             .treatment("cmdline+=quiet")
             .parts(time, low, expected, high)
             .within(time),
     )
+}
+
+/// Whether a line is of a virtual terminal, `tty0`, `tty1`: a screen.
+fn is_screen(line: &str) -> bool {
+    let terminal = line.split_once("[tty").map(|(_, rest)| rest);
+    terminal.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// What the kernel says of a console: `printk: console [ttyS0] enabled`.

@@ -12,7 +12,7 @@ pub(super) struct Remedy {
 
 /// From the kernel's own documentation, and what cured published boots. The first that fits
 /// holds.
-const REMEDIES: [Remedy; 12] = [
+const REMEDIES: [Remedy; 14] = [
     Remedy {
         lines: &["dev fd0", "floppy0:", "floppy: "],
         why: text::FLOPPY,
@@ -81,6 +81,16 @@ const REMEDIES: [Remedy; 12] = [
         ],
         why: text::USB,
         names: &["USB"],
+    },
+    Remedy {
+        lines: &["IRQ probe failed"],
+        why: text::IDE,
+        names: &["noprobe", "ide_core.noprobe"],
+    },
+    Remedy {
+        lines: &["xenbus_probe_frontend: "],
+        why: text::XEN,
+        names: &["xenbus"],
     },
     Remedy {
         lines: &["megaraid_sas ", "mpt2sas", "mpt3sas", "hpsa ", "aacraid"],

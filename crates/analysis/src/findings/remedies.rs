@@ -13,7 +13,7 @@ pub(super) struct Remedy {
 
 /// From the manual pages of the programs, and what cured published boots. The first that fits
 /// holds.
-const REMEDIES: [Remedy; 36] = [
+const REMEDIES: [Remedy; 39] = [
     Remedy {
         units: &[
             "networking.service",
@@ -55,12 +55,15 @@ const REMEDIES: [Remedy; 36] = [
         names: &[],
     },
     Remedy {
-        units: &["systemd-networkd-wait-online*"],
+        units: &["systemd-networkd-wait-online*", "Wait for*to be Configured"],
         why: text::NETWORKD_ONLINE,
         names: &["RequiredForOnline"],
     },
     Remedy {
-        units: &["NetworkManager-wait-online.service"],
+        units: &[
+            "NetworkManager-wait-online.service",
+            "Network Manager Wait Online",
+        ],
         why: text::NETWORK_MANAGER_ONLINE,
         names: &["network-online.target"],
     },
@@ -119,7 +122,22 @@ const REMEDIES: [Remedy; 36] = [
         names: &["resume", "noresume"],
     },
     Remedy {
-        units: &["*.swap"],
+        units: &["network-online.target"],
+        why: text::NETWORK_ONLINE,
+        names: &[],
+    },
+    Remedy {
+        units: &["local-fs.target"],
+        why: text::LOCAL_FILE_SYSTEMS,
+        names: &["/etc/fstab"],
+    },
+    Remedy {
+        units: &["remote-fs.target"],
+        why: text::REMOTE_FILE_SYSTEMS,
+        names: &["/etc/fstab"],
+    },
+    Remedy {
+        units: &["*.swap", "swap.target"],
         why: text::SWAP,
         names: &["/etc/fstab"],
     },

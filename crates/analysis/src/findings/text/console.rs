@@ -16,7 +16,9 @@ pub(in crate::findings) fn flush_why(length: impl Display) -> String {
     format!(
         "The kernel stops for {length} to write all that it has logged so far to the console. \
          Each later line costs more. The input lacks the start of the log, so the rate of the \
-         line is unknown."
+         line is unknown. Without a rate in `console=` it is often 9600 baud: add one \
+         (`,115200n8`). If nobody reads this console, or the port does not exist, remove its \
+         `console=`."
     )
 }
 

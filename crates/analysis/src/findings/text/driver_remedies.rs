@@ -31,5 +31,11 @@ pub(in crate::findings) const MANAGEMENT_ENGINE: &str = "The Management Engine d
 pub(in crate::findings) const USB: &str = "A USB device does not answer. Unplug what is there to find it; a broken built-in device can \
      often be disabled in the firmware's setup.";
 
+pub(in crate::findings) const IDE: &str = "The kernel searches for an IDE drive that is not there: `hdX=noprobe` with its letter, or \
+     `ide_core.noprobe=` in later kernels.";
+
+pub(in crate::findings) const XEN: &str = "The host offers a device and does not complete it. Remove the device from the configuration of \
+     the guest, or keep its driver from loading.";
+
 pub(in crate::findings) const RAID_CONTROLLER: &str = "The firmware of the controller answers when it has started its disks. Look into its own setup \
      (delayed spin-up); if the root is not on it, load its driver after the initramfs.";

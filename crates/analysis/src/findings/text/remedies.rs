@@ -55,6 +55,16 @@ pub(in crate::findings) const RESUME: &str = "It waits for the swap device that 
      is gone, correct or remove `resume=` (and /etc/initramfs-tools/conf.d/resume), and rebuild the \
      initramfs; `noresume` skips it.";
 
+pub(in crate::findings) const NETWORK_ONLINE: &str = "Such a target stands for a unit that waits for the network \
+     (NetworkManager-wait-online.service, systemd-networkd-wait-online.service, a DHCP client). \
+     `systemctl list-dependencies --reverse network-online.target` shows what asks for it.";
+
+pub(in crate::findings) const LOCAL_FILE_SYSTEMS: &str = "It waits for every file system of /etc/fstab: for its disk, its check and its mount. Give those \
+     that the boot does not need `nofail,x-systemd.automount`.";
+
+pub(in crate::findings) const REMOTE_FILE_SYSTEMS: &str = "It waits for every file system of the network in /etc/fstab. Give those that the boot does not \
+     need `nofail,x-systemd.automount`.";
+
 pub(in crate::findings) const SWAP: &str = "It waits for the device of the swap space. A swap space that was made again has a new UUID: \
      correct the line in /etc/fstab, or give it `nofail`.";
 

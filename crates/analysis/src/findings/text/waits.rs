@@ -271,10 +271,21 @@ pub(in crate::findings) fn timeout(unit: impl Display, time: impl Display) -> St
 }
 
 pub(in crate::findings) fn timeout_why(earlier: &str, later: &str) -> String {
+    const NETWORK: [&str; 4] = ["network", "netctl", "ifup", "dhcpcd"];
+    let is_network = NETWORK.iter().any(|n| later.contains(n));
+    let what = match is_network {
+        true => {
+            "Before the network this is often the device of an interface that has another name or \
+             is not there (sys-subsystem-net-devices-NAME.device): correct what names it."
+        }
+        false => {
+            "A line of /etc/fstab, a swap or a unit names a device that does not exist: correct it, \
+             or add `nofail`."
+        }
+    };
     format!(
         "{later} starts 90 s after the first unit, which is how long systemd waits for a device. \
-         {earlier} was active long before. A line of /etc/fstab, a swap or a unit names a device \
-         that does not exist: correct it, or add `nofail`."
+         {earlier} was active long before. {what}"
     )
 }
 
