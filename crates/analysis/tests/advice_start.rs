@@ -436,6 +436,31 @@ fn on_one_processor_a_wait_for_udev_is_shared() {
     assert_eq!(expected(network, "1 CPU"), (whole, whole));
 }
 
+/// On one processor others run while checks read: it is their work that goes.
+#[test]
+fn on_one_processor_skipped_checks_save_their_work() {
+    let text = "mark 1s systemd-started -
+        mark 1.1s units-load-finish -
+        span unit 1.1s 1.1s init.scope cpu=130ms
+        span unit 1.2s 1.3s systemd-sysctl.service cpu=15ms
+        span unit 1.3s 1.9s systemd-fsck@dev-sda2.service cpu=25ms
+        span unit 1.4s 2s systemd-fsck@dev-sda3.service cpu=35ms
+        span unit 1.5s 1.5s systemd-fsckd.service cpu=14ms
+        span unit 2s 2.8s multi-user.target
+        after multi-user.target systemd-fsck@dev-sda3.service\n";
+    let range = |n| {
+        let text = format!("{text}say 1ms 6 smp: Brought up 1 node, {n}\n");
+        let f = one(&text, "", "fsck-at-boot").unwrap();
+        assert!(f.on_critical_path);
+        let (low, high) = f.saving.unwrap();
+        [low, f.expected, high].map(|t| t.0 / 100_000)
+    };
+    // 10 and 20 ms of the checks, 14 of the daemon and a quarter of the 30 that the manager took.
+    assert_eq!(range("1 CPU"), [257, 515, 7_000]);
+    assert_eq!(range("2 CPUs")[2], 7_000);
+    assert!(range("2 CPUs")[1] > 2_500);
+}
+
 /// The program of the unit reads the word that skips the check, and so starts all the same.
 #[test]
 fn a_check_that_is_skipped_still_starts_its_program() {

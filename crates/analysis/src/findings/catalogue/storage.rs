@@ -61,7 +61,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "fsck checks file systems at boot",
         about: "On a journaling file system the fsck before each mount usually finds nothing to do. Skip it with `fsck.mode=skip`, which still starts systemd-fsck, or set the last field in /etc/fstab to 0, which leaves nothing of it.",
-        model: "measured: the time in which this boot had fsck units starting, less the shortest start of one of systemd's own programs for each, at most half: that of systemd-fsck remains",
+        model: "measured: the time in which this boot had fsck units starting, less the shortest start of one of systemd's own programs for each, at most half: that of systemd-fsck remains; on one CPU what the checks and systemd-fsckd compute, less such a start, where it is known",
         risk: "damage that the journal does not repair is found later",
         confidence: Confidence::High,
         needs: "systemd units",
