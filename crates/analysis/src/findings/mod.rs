@@ -32,6 +32,7 @@ mod initramfs;
 mod joint;
 mod judge;
 mod kernel;
+mod known_units;
 mod libraries;
 mod loader;
 mod modules;

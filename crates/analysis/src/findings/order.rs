@@ -1,9 +1,9 @@
 //! The order of units that none of them needs.
 
 use super::found::Found;
+use super::known_units::is_told;
 use super::modules::is_alone;
 use super::text::order as text;
-use super::units::is_told;
 use super::view::View;
 use crate::chain::{ChainLink, critical_chain};
 use record::{Dependency, DependencyKind, Nanos};

@@ -133,6 +133,9 @@ impl<'a> Row<'a> {
         }
         // Pages put a line between back quotes.
         let text = text.trim_matches('`');
+        if let Some((name, ns)) = label(text) {
+            return Self::Blame(name, ns);
+        }
         if text.starts_with("Startup finished in ") {
             let target = startup::joined_target(text);
             return parse_time_line(text)
@@ -166,6 +169,17 @@ impl<'a> Row<'a> {
         }
         link(line.trim_end()).map_or(Self::Unknown, Self::Chain)
     }
+}
+
+/// The label of a bar in a plot, `a.service (1min 2s)`, with or without what an SVG file has
+/// around it: somebody may quote the one that is long.
+fn label(text: &str) -> Option<(&str, i64)> {
+    let inner = match text.strip_prefix("<text ") {
+        Some(rest) => rest.split_once('>')?.1.strip_suffix("</text>")?,
+        None => text,
+    };
+    let (name, time) = inner.strip_suffix(')')?.split_once(" (")?;
+    is_unit(name).then_some((name, timespan::parse(time)?))
 }
 
 /// `1min 6.826siscsi.service`: a time without a blank before the unit.
@@ -375,6 +389,10 @@ impl Source for Analyze {
 
     fn sniff(&self, head: &[u8]) -> Sniff {
         let (mut known, mut unknown) = (0_usize, 0_usize);
+        // A whole plot has the times of its units, too.
+        if memchr::memmem::find(head, b"<svg").is_some() {
+            return Sniff::No;
+        }
         for (_, line, _) in whole_lines(text::lines(head).take(200)) {
             for row in joined::rows(&line) {
                 match Row::of(row) {
@@ -727,6 +745,12 @@ mod tests {
             ("", Row::Blank),
             (" 912ms x.service", Row::Blame("x.service", 912 * MS)),
             ("1min 2s 5.service", Row::Blame("5.service", 62_000 * MS)),
+            ("a.mount (1min 2s)", Row::Blame("a.mount", 62_000 * MS)),
+            (
+                "  <text class=\"right\" x=\"2.0\" y=\"14.0\">a.swap (2s)</text>",
+                Row::Blame("a.swap", 2_000 * MS),
+            ),
+            ("a.swap (two)", Row::Unknown),
             ("912ms of work", Row::Unknown),
             (
                 "graphical.target @1min 5.569s",

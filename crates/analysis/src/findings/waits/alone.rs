@@ -1,7 +1,7 @@
 //! A unit that takes most of the userspace while little else runs: something waited for it,
 //! even where no order of units is known.
 
-use crate::findings::units::is_spare;
+use crate::findings::known_units::is_spare;
 use crate::findings::view::View;
 use crate::spans;
 use record::{Nanos, Phase, SpanKind};

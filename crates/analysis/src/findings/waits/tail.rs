@@ -2,7 +2,7 @@
 
 use super::links::{is_as_long, links, printed};
 use super::worth;
-use crate::findings::units::waits_outside;
+use crate::findings::known_units::waits_outside;
 use crate::findings::view::View;
 use crate::spans;
 use record::{Nanos, Phase, SpanKind, mark};
