@@ -371,7 +371,7 @@ fn a_container_has_no_kernel_phase() {
     assert_eq!(record.spans()[0].start, Some(Nanos::from_millis(100)));
 }
 
-/// Whoever asks for the manager's own scope first wants to know what it took by then.
+/// The manager's own scope is asked first, because each later answer adds to its time.
 #[test]
 fn of_a_unit_that_is_told_twice_the_first_answer_counts() {
     let scope = |cpu: u64| {

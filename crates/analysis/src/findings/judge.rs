@@ -56,8 +56,7 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 let felt = view.model().load().felt();
                 // On one processor first light comes later by what it computes.
                 let computed = computed(view, names);
-                // That shortens no wait of theirs.
-                let work = waits::work_of_chain(view).unwrap_or(Nanos(i64::MAX));
+                let work = most_beside_chain(view);
                 saving = saving.map(|(_, e, high)| {
                     let most = felt.of_most(high).min(work);
                     let expected = computed.unwrap_or_else(|| felt.of_expected(e.min(work)));
@@ -73,8 +72,7 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 false
             }
             Waited::Aside => {
-                // What it takes from others cannot shorten a wait of theirs.
-                let work = waits::work_of_chain(view).unwrap_or(Nanos(i64::MAX));
+                let work = most_beside_chain(view);
                 saving = saving.map(|(_, e, high)| {
                     let expected = Nanos(e.min(work).0 / 4);
                     (Nanos::ZERO, expected, high.min(work))
@@ -262,6 +260,12 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         (false, false) if names.iter().all(|n| is_built_in(view, n)) => Waited::InOrder,
         (false, false) => Waited::Unknown,
     }
+}
+
+/// The most that a unit beside a printed chain can save: it competes with the work on the chain,
+/// but the waits there get no shorter without it.
+fn most_beside_chain(view: &View<'_>) -> Nanos {
+    waits::work_of_chain(view).unwrap_or(Nanos(i64::MAX))
 }
 
 /// Whether a name is that of an initcall of the kernel itself, and not of a module, in a log that

@@ -11,6 +11,19 @@ pub(super) struct Remedy {
     names: &'static [&'static str],
 }
 
+/// Units that show the login screen.
+const DISPLAY_MANAGERS: &[&str] = &[
+    "gdm*.service",
+    "lightdm.service",
+    "sddm.service",
+    "lxdm.service",
+    "slim.service",
+    "xdm.service",
+    "greetd.service",
+    "display-manager.service",
+    "weston*.service",
+];
+
 /// From the manual pages of the programs, and what cured published boots. The first that fits
 /// holds.
 const REMEDIES: [Remedy; 39] = [
@@ -244,17 +257,7 @@ const REMEDIES: [Remedy; 39] = [
         names: &["DNS", "/etc/hosts"],
     },
     Remedy {
-        units: &[
-            "gdm*.service",
-            "lightdm.service",
-            "sddm.service",
-            "lxdm.service",
-            "slim.service",
-            "xdm.service",
-            "greetd.service",
-            "display-manager.service",
-            "weston*.service",
-        ],
+        units: DISPLAY_MANAGERS,
         why: text::DISPLAY_MANAGER,
         names: &["graphics driver"],
     },
@@ -370,7 +373,9 @@ pub(super) fn names(unit: &str) -> impl Iterator<Item = &'static str> + use<> {
 
 /// Whether a unit shows the login screen.
 pub(super) fn is_display_manager(unit: &str) -> bool {
-    remedy(unit).is_some_and(|r| r.why == text::DISPLAY_MANAGER)
+    DISPLAY_MANAGERS
+        .iter()
+        .any(|pattern| is_like(unit, pattern))
 }
 
 /// Whether a name is what a pattern with at most one `*` says.

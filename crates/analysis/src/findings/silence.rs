@@ -468,7 +468,8 @@ fn finish(view: &View<'_>, mut found: Vec<Silence<'_>>) -> Vec<Found> {
             let is_other = || gives_up(next.text) && !next.text.contains(first_word(name));
             is_as_long && (*name != FIRMWARE || is_firmware()) && !is_other()
         });
-        let helps = driver_remedies::remedy(next.text).or(driver_remedies::remedy(line.text));
+        let helps = driver_remedies::remedy(next.text);
+        let helps = helps.or_else(|| driver_remedies::remedy(line.text));
         // What is known of the driver is more than a length that fits by chance.
         let hint = hint.filter(|(_, name, _)| helps.is_none_or(|h| h.names.contains(name)));
         let is_mount = !of_initramfs && mounts(next.text);

@@ -245,6 +245,11 @@ fn checks(unit: &str) -> bool {
     unit == "systemd-fsck-root.service" || unit.starts_with("systemd-fsck@")
 }
 
+/// Whether a unit starts one of systemd's own programs, other than that for checks.
+fn is_own_program(unit: &str) -> bool {
+    unit.starts_with("systemd-") && unit.ends_with(".service") && !checks(unit)
+}
+
 /// File systems are checked at boot.
 pub(super) fn fsck(view: &View<'_>) -> Option<Found> {
     let units = started(view, checks);
@@ -290,8 +295,7 @@ fn computed_by_checks(view: &View<'_>, units: &[String]) -> Option<Nanos> {
     let spans = view.record.spans().iter();
     let programs = spans.filter(|s| {
         let name = view.record.name(s.name);
-        let is_one = name.starts_with("systemd-") && name.ends_with(".service");
-        is_one && s.kind == SpanKind::Unit && !checks(name) && name != CHECKS_SHOWN
+        s.kind == SpanKind::Unit && is_own_program(name) && name != CHECKS_SHOWN
     });
     let times = programs.filter_map(|s| s.processor);
     let start = times.filter(|t| *t > Nanos::ZERO).min()?;
@@ -326,9 +330,8 @@ fn shortest_start(view: &View<'_>) -> Option<Nanos> {
     let spans = spans::distinct(view.record);
     let programs = spans.iter().filter(|s| {
         let name = view.record.name(s.name);
-        let is_one = name.starts_with("systemd-") && name.ends_with(".service") && !checks(name);
         // One that first light cut is not shorter.
-        is_one && s.kind == SpanKind::Unit && s.end.is_none_or(|at| at <= end)
+        is_own_program(name) && s.kind == SpanKind::Unit && s.end.is_none_or(|at| at <= end)
     });
     let times = programs.filter_map(record::Span::duration);
     times.filter(|t| *t > Nanos::ZERO).min()

@@ -293,7 +293,9 @@ pub(in crate::findings) fn timeout_why(earlier: &str, later: &str) -> String {
 pub(in crate::findings) const TIMED_OUT: &str =
     " systemd waits 90 s for a device that never appears: this is as long.";
 
-pub(in crate::findings) const INITRD_TIMED_OUT: &str = " systemd waits 90 s for a device that never appears: this is hardly longer. Look for what the      command line, /etc/crypttab and /etc/fstab of the initrd name (`root=`, `resume=`), and for a      TPM whose driver fails.";
+pub(in crate::findings) const INITRD_TIMED_OUT: &str = " systemd waits 90 s for a device that never appears: this is hardly longer. Look for what the \
+     command line, /etc/crypttab and /etc/fstab of the initrd name (`root=`, `resume=`), and for a \
+     TPM whose driver fails.";
 
 pub(in crate::findings) fn again(time: impl Display) -> String {
     format!(" A second timeout follows and keeps systemd busy for another {time}.")
