@@ -167,4 +167,5 @@ def _commit(store: Store, table: pa.Table) -> None:
             create_checkpoint=True, cleanup_expired_logs=False
         ),
     )
+    store.settle()
     store.refresh()

@@ -38,10 +38,13 @@ def compact(store: Store) -> dict[str, int]:
         store,
         lambda: store.table.optimize.compact(target_size=FILE_BYTES, writer_properties=WRITER),
     )
+    # Before files go that the commits replaced.
+    store.settle()
     store.refresh()
     removed = _tried(
         store, lambda: store.table.vacuum(retention_hours=VACUUM_HOURS, dry_run=False)
     )
+    store.settle()
     store.refresh()
     return {
         "files_before": before,
@@ -106,6 +109,7 @@ def expire(store: Store, days: int, only_items: bool) -> dict[str, Any]:
     if only_items:
         predicate += " and part = 'items'"
     done = _tried(store, lambda: store.table.delete(predicate))
+    store.settle()
     store.refresh()
     return {"before_day": limit, "files_deleted": done.get("num_removed_files", 0)}
 

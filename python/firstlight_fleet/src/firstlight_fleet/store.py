@@ -6,7 +6,7 @@ from pathlib import Path
 from deltalake import ColumnProperties, DeltaTable, WriterProperties
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from firstlight_fleet import schema
+from firstlight_fleet import durable, schema
 from firstlight_fleet.errors import FleetError, first_line
 
 
@@ -42,6 +42,11 @@ class Store:
     def refresh(self) -> None:
         """Moves on to the newest version."""
         self.table.update_incremental()
+
+    def settle(self) -> None:
+        """Waits until what was committed is on the disk, where it stays if power goes."""
+        if self.is_local:
+            durable.settle(Path(self.where))
 
 
 #: How files are written. Times of items are in the order of names, so that their differences
@@ -79,6 +84,7 @@ def open_store(where: str, given: list[str] | None = None) -> Store:
     """
     options = storage_options(where, given or [])
     try:
+        _recover(where)
         table = DeltaTable(where, storage_options=options)
     except TableNotFoundError as error:
         raise FleetError(
@@ -94,6 +100,7 @@ def open_or_create(where: str, given: list[str] | None = None) -> Store:
     """Opens a store, or makes an empty one."""
     options = storage_options(where, given or [])
     try:
+        _recover(where)
         if not DeltaTable.is_deltatable(where, storage_options=options):
             _create(where, options)
     except (DeltaError, OSError) as error:
@@ -101,8 +108,15 @@ def open_or_create(where: str, given: list[str] | None = None) -> Store:
     return open_store(where, given)
 
 
+def _recover(where: str) -> None:
+    if not is_remote(where):
+        durable.recover(Path(where))
+
+
 def _create(where: str, options: dict[str, str]) -> None:
-    if not is_remote(where) and Path(where).is_dir() and any(Path(where).iterdir()):
+    folder = Path(where)
+    has_files = not is_remote(where) and folder.is_dir() and any(folder.iterdir())
+    if has_files and not durable.is_left_over(folder):
         raise FleetError(
             f"{where}: the folder has files but no store in it; name a new or empty folder"
         )
@@ -120,6 +134,8 @@ def _create(where: str, options: dict[str, str]) -> None:
         # Another writer may have made it in the same moment.
         if not DeltaTable.is_deltatable(where, storage_options=options):
             raise
+    if not is_remote(where):
+        durable.settle(folder)
 
 
 def _check(table: DeltaTable, where: str) -> None:
