@@ -157,7 +157,8 @@ fn at(start: Nanos, end: Nanos, name: &str) -> Known<'_> {
 
 /// All that is known with a time, but for the works of the kernel.
 fn known<'r>(record: &'r Record, phases: &'r Phases) -> Vec<Known<'r>> {
-    let mut all: Vec<Known<'r>> = Vec::new();
+    let lines_and_spans = record.messages().len() + record.spans().len();
+    let mut all: Vec<Known<'r>> = Vec::with_capacity(lines_and_spans);
     for message in record.messages() {
         let text = record.text(message);
         // A line of a timer says nothing of what goes on beside it. Another was written at

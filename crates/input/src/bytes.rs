@@ -31,6 +31,13 @@ pub const MAX_RAW_BYTES: u64 = 1 << 30;
 /// How often that is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// How many bytes of a file of `length` are kept in our own memory; `None` for one that is
+/// mapped.
+pub(crate) fn kept(length: u64) -> Option<usize> {
+    let length = Some(length).filter(|l| *l < MAPPED_FROM_BYTES);
+    length.and_then(|l| usize::try_from(l).ok())
+}
+
 /// The bytes of a file.
 pub enum Bytes {
     /// In our own memory.
@@ -53,12 +60,12 @@ impl Bytes {
     /// All of `file`, which is said to hold `length` bytes and whose first
     /// bytes, `head`, were read from it already.
     pub fn of(file: File, head: Vec<u8>, length: u64, path: &Path) -> io::Result<Self> {
-        if length >= MAPPED_FROM_BYTES && file.metadata()?.is_file() {
+        let kept = kept(length);
+        if kept.is_none() && file.metadata()?.is_file() {
             return Self::map(&file, path);
         }
         let mut bytes = head;
-        let known = usize::try_from(length).unwrap_or(0);
-        bytes.reserve_exact(known.saturating_sub(bytes.len()));
+        bytes.reserve_exact(kept.unwrap_or(0).saturating_sub(bytes.len()));
         file.take(MAX_RAW_BYTES).read_to_end(&mut bytes)?;
         Ok(Self::Read(bytes))
     }

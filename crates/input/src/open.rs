@@ -1,6 +1,6 @@
 //! From a path to what it turns out to be.
 
-use crate::bytes::{Bytes, MAX_RAW_BYTES};
+use crate::bytes::{self, Bytes, MAX_RAW_BYTES};
 use crate::error::{Error, On, Result, refuse};
 use crate::looks::Looks;
 use crate::packed;
@@ -66,7 +66,8 @@ pub fn read_named(file: File, path: &Path) -> Result<Input> {
 pub(crate) fn read_named_within(mut file: File, path: &Path, most: u64) -> Result<Input> {
     let shown = path.display();
     let length = file.metadata().map(|m| m.len()).unwrap_or(0);
-    let mut head = Vec::new();
+    // With room for the rest of the file, so that what was read need not move.
+    let mut head = Vec::with_capacity(bytes::kept(length).unwrap_or(SNIFF_BYTES));
     let mut start = Read::by_ref(&mut file).take(SNIFF_BYTES as u64);
     start
         .read_to_end(&mut head)

@@ -339,6 +339,10 @@ const UDEV_TRIGGER: &str = "systemd-udev-trigger.service";
 
 /// Whether `unit` is `name`, or an instance of it (`name@.service`).
 pub(super) fn is_unit(unit: &str, name: &str) -> bool {
+    // That tells nearly all apart, and all names are asked for each unit.
+    if unit.as_bytes().first() != name.as_bytes().first() {
+        return false;
+    }
     match name.split_once('@') {
         Some((stem, suffix)) => {
             let rest = unit.strip_prefix(stem).and_then(|r| r.strip_prefix('@'));

@@ -1,67 +1,91 @@
 //! The texts that rules look for in the lines of a log.
 
-use aho_corasick::AhoCorasick;
+use std::num::NonZeroU16;
 
 /// Texts of log lines, and what finds them all in one pass.
 pub(super) struct Watched {
+    /// In the order of their heads' hashes.
     texts: Vec<&'static str>,
-    heads: Option<Heads>,
-    found: Option<AhoCorasick>,
+    /// By the hash of a head: behind which place in the texts those begin that have it; 0 for
+    /// none. Few lines have such heads, and looking them up takes a fraction of a search.
+    places: Box<[u16]>,
+    /// Those that are shorter than a head.
+    short: Vec<&'static str>,
 }
+
+/// How many first bytes of a text decide whether it is compared.
+const HEAD: usize = 4;
+
+/// How many bits the hash of a head has: with some hundred texts, few other bytes have the hash
+/// of one of them, and the table fits into a processor's first cache.
+const HASH_BITS: u32 = 13;
 
 impl Watched {
     /// Each of these texts once.
     pub fn of(texts: impl Iterator<Item = &'static str>) -> Self {
-        let mut texts: Vec<&'static str> = texts.collect();
-        texts.sort_unstable();
-        texts.dedup();
+        let (mut texts, mut short): (Vec<_>, Vec<_>) = texts.partition(|t| t.len() >= HEAD);
+        for texts in [&mut texts, &mut short] {
+            texts.sort_unstable_by_key(|t| (head(t.as_bytes()).map(hash), *t));
+            texts.dedup();
+        }
+        let mut places = vec![0; 1 << HASH_BITS].into_boxed_slice();
+        for (place, text) in (1..=u16::MAX).zip(&texts) {
+            let hash = head(text.as_bytes()).map_or(0, hash);
+            if let Some(first @ 0) = places.get_mut(hash) {
+                *first = place;
+            }
+        }
         Self {
-            heads: Heads::of(&texts),
-            found: AhoCorasick::new(&texts).ok(),
             texts,
+            places,
+            short,
         }
     }
 
-    /// The texts that are in a line, each as often as it is there.
+    /// The texts that are in a line, each as often as it is there, but short ones once.
     pub fn within<'l>(&'l self, line: &'l str) -> impl Iterator<Item = &'static str> + 'l {
-        let may_have = |heads: &Heads| heads.may_begin_in(line.as_bytes());
-        let is_searched = self.heads.as_ref().is_none_or(may_have);
-        let found = self.found.as_ref().filter(|_| is_searched);
-        let hits = found
-            .into_iter()
-            .flat_map(move |f| f.find_overlapping_iter(line));
-        hits.filter_map(|hit| self.texts.get(hit.pattern().as_usize()).copied())
+        let bytes = line.as_bytes();
+        let starts = bytes.windows(HEAD).enumerate();
+        // First which places are worth a comparison: it is done for each byte of a log.
+        let starts =
+            starts.filter_map(|(at, head)| Some((at, self.place_of(head.first_chunk()?)?)));
+        let long = starts.flat_map(move |(at, place)| {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let texts = self.texts_at(place);
+            texts.filter(move |text| rest.starts_with(text.as_bytes()))
+        });
+        long.chain(
+            self.short
+                .iter()
+                .copied()
+                .filter(|text| line.contains(*text)),
+        )
+    }
+
+    /// Where the texts begin whose heads have the hash of this one.
+    fn place_of(&self, head: &[u8; HEAD]) -> Option<NonZeroU16> {
+        NonZeroU16::new(*self.places.get(hash(head))?)
+    }
+
+    /// The texts from a place on whose heads have the same hash.
+    fn texts_at(&self, place: NonZeroU16) -> impl Iterator<Item = &'static str> + '_ {
+        let texts = self.texts.get(usize::from(place.get()) - 1..);
+        let texts = texts.unwrap_or_default().iter().copied();
+        let hash_of = |text: &&str| head(text.as_bytes()).map(hash);
+        let wanted = texts.clone().next().as_ref().and_then(hash_of);
+        texts.take_while(move |text| hash_of(text) == wanted)
     }
 }
 
-/// How many first bytes of a text decide whether a line is searched.
-const HEAD: usize = 4;
-
-/// The first bytes of all texts: a bit for each 16-bit hash that one of them has. Most lines
-/// have no such bytes, and looking them up takes a fraction of a search.
-struct Heads(Box<[bool]>);
-
-impl Heads {
-    /// `None` if one of the texts is shorter.
-    fn of(texts: &[&str]) -> Option<Self> {
-        let mut bits = vec![false; 1 << u16::BITS].into_boxed_slice();
-        for text in texts {
-            *bits.get_mut(hash(text.as_bytes().first_chunk()?))? = true;
-        }
-        Some(Self(bits))
-    }
-
-    /// Whether one of the texts may begin in a line; it may not be there, too.
-    fn may_begin_in(&self, line: &[u8]) -> bool {
-        let heads = line.windows(HEAD).filter_map(<[u8]>::first_chunk);
-        heads.map(hash).any(|at| self.0.get(at) == Some(&true))
-    }
+/// The first bytes of a text; `None` if it is shorter.
+fn head(text: &[u8]) -> Option<&[u8; HEAD]> {
+    text.first_chunk()
 }
 
-/// The upper half of a product with a large odd number (Knuth, "The Art of Computer
-/// Programming", 6.4): below 65,536.
+/// The upper bits of a product with a large odd number (Knuth, "The Art of Computer
+/// Programming", 6.4).
 fn hash(head: &[u8; HEAD]) -> usize {
-    (u32::from_le_bytes(*head).wrapping_mul(0x9e37_79b1) >> u16::BITS) as usize
+    (u32::from_le_bytes(*head).wrapping_mul(0x9e37_79b1) >> (u32::BITS - HASH_BITS)) as usize
 }
 
 #[cfg(test)]
@@ -91,7 +115,8 @@ mod tests {
         /// Looking at first bytes leaves out no line that has a text.
         #[test]
         fn what_a_plain_search_finds_is_found(line in "[abc ]{0,40}") {
-            const TEXTS: [&str; 5] = ["abca", "bbbb", "a b c", "cabac", "c  c"];
+            const TEXTS: [&str; 7] =
+                ["abca", "abcab", "bbbb", "a b c", "cabac", "c  c", "ab"];
             let watched = Watched::of(TEXTS.into_iter());
             let mut plain: Vec<_> = TEXTS.into_iter().filter(|t| line.contains(t)).collect();
             plain.sort_unstable();
