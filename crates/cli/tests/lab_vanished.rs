@@ -98,7 +98,7 @@ fn an_emulator_that_vanishes_is_said_and_its_trial_is_booted_again() {
     // The boot is well under way when the kernel has said something.
     let run = start(&file, &out);
     let begin = Instant::now();
-    let console = out.join("trials/baseline/0/work/console");
+    let console = out.join("begun/baseline/0/work/console");
     let id = loop {
         let said = fs::metadata(&console).map_or(0, |m| m.len());
         if let (true, Some(id)) = (said > 1_000, emulator_of(&run)) {

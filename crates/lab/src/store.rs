@@ -7,13 +7,16 @@
 use crate::error::{LabError, io_error};
 use crate::files;
 use crate::journal::{Journal, Line};
-use crate::trial::{self, TRIAL_FILE, Trial, TrialId};
+use crate::trial::{self, TRIAL_FILE, TRIALS, Trial, TrialId};
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The journal's name.
 const JOURNAL: &str = "trials.jsonl";
+
+/// Where trials are until they end.
+const BEGUN: &str = "begun";
 
 /// With more trials than this, one wait for the whole disk is shorter than a wait for each of
 /// their files.
@@ -42,6 +45,8 @@ impl Store {
     pub fn open(folder: &Path) -> Result<Self, LabError> {
         fs::create_dir_all(folder).map_err(io_error(folder, "cannot be created"))?;
         let journal = Journal::open(folder.join(JOURNAL))?;
+        // What a run that was cut off had begun.
+        removed(&folder.join(BEGUN))?;
         Ok(Self {
             folder: folder.to_owned(),
             journal,
@@ -145,6 +150,51 @@ pub fn stored(out: &Path) -> Vec<Trial> {
         .collect()
 }
 
+/// Makes a folder for a trial that begins, empty: `begun/VARIANT/K` in the output folder `out`.
+/// A trial of earlier inputs stays until this one takes its place (see [`take_place`]).
+///
+/// # Errors
+/// If that cannot be done.
+pub fn begin(out: &Path, id: &TrialId) -> Result<PathBuf, LabError> {
+    let folder = begun(out, id);
+    empty(&folder)?;
+    Ok(folder)
+}
+
+/// Makes what [`begin`] gave the trial's folder.
+///
+/// # Errors
+/// If that cannot be done.
+pub fn take_place(out: &Path, id: &TrialId) -> Result<(), LabError> {
+    let begun = begun(out, id);
+    let folder = clear(out, id)?;
+    fs::rename(&begun, &folder).map_err(io_error(&folder, "cannot be written"))?;
+    // Those of other trials that are under way are not empty.
+    for left in begun.ancestors().skip(1).take(2) {
+        let _ = fs::remove_dir(left);
+    }
+    Ok(())
+}
+
+fn begun(out: &Path, id: &TrialId) -> PathBuf {
+    let folder = id.folder();
+    out.join(BEGUN)
+        .join(folder.strip_prefix(TRIALS).unwrap_or(&folder))
+}
+
+fn empty(folder: &Path) -> Result<(), LabError> {
+    removed(folder)?;
+    fs::create_dir_all(folder).map_err(io_error(folder, "cannot be created"))
+}
+
+/// Removes a folder, if it is there.
+fn removed(folder: &Path) -> Result<(), LabError> {
+    match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(io_error(folder, "cannot be removed")(e)),
+        _ => Ok(()),
+    }
+}
+
 /// Makes a trial's folder in the output folder `out`, empty.
 ///
 /// # Errors
@@ -152,17 +202,11 @@ pub fn stored(out: &Path) -> Vec<Trial> {
 pub fn clear(out: &Path, id: &TrialId) -> Result<PathBuf, LabError> {
     let folder = out.join(id.folder());
     // First what says that the trial is whole.
-    for gone in [
-        fs::remove_file(folder.join(TRIAL_FILE)),
-        fs::remove_dir_all(&folder),
-    ] {
-        match gone {
-            Err(e) if e.kind() != ErrorKind::NotFound => {
-                return Err(io_error(&folder, "cannot be emptied")(e));
-            }
-            _ => {}
+    match fs::remove_file(folder.join(TRIAL_FILE)) {
+        Err(e) if e.kind() != ErrorKind::NotFound => {
+            return Err(io_error(&folder, "cannot be removed")(e));
         }
+        _ => empty(&folder)?,
     }
-    fs::create_dir_all(&folder).map_err(io_error(&folder, "cannot be created"))?;
     Ok(folder)
 }

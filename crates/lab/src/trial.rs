@@ -12,6 +12,9 @@ pub const VERSION: u32 = 1;
 /// The name of a trial's own file.
 pub(crate) const TRIAL_FILE: &str = "trial.json";
 
+/// The folder of all trials in an output folder.
+pub(crate) const TRIALS: &str = "trials";
+
 /// Which trial.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialId {
@@ -83,7 +86,7 @@ impl TrialId {
         if self.attempt > 0 {
             last = format!("{last}-attempt-{}", self.attempt + 1);
         }
-        PathBuf::from("trials").join(&self.variant).join(last)
+        PathBuf::from(TRIALS).join(&self.variant).join(last)
     }
 }
 

@@ -135,6 +135,23 @@ fn other_inputs_are_booted_anew() {
 }
 
 #[test]
+fn a_boot_that_does_not_end_leaves_that_of_earlier_inputs() {
+    let out = folder();
+    run(&Replay::default(), &options(out.path())).0.unwrap();
+    let machine = Replay {
+        version: 1,
+        impossible: Some("quiet/0"),
+        ..Replay::default()
+    };
+    run(&machine, &options(out.path())).0.unwrap_err();
+    assert_eq!(machine.boots(), ["baseline/0"]);
+    let again = Replay::default();
+    run(&again, &options(out.path())).0.unwrap();
+    assert_eq!(again.boots(), ["baseline/0"]);
+    assert!(!out.path().join("begun").exists(), "nothing is left behind");
+}
+
+#[test]
 fn a_trial_without_its_last_file_is_booted_anew() {
     let out = folder();
     run(&Replay::default(), &options(out.path())).0.unwrap();

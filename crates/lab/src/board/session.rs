@@ -117,7 +117,6 @@ impl Session<'_> {
         };
         let nonce = nonce(&plan.id);
         let what = deploy::deployment(plan, variant, &nonce);
-        let folder = store::clear(self.out, &plan.id)?;
         on(Event::PowerOn {
             trial: plan.id.clone(),
         });
@@ -168,6 +167,7 @@ impl Session<'_> {
             proof,
             state,
         };
+        let folder = store::clear(self.out, &plan.id)?;
         let (digest, last_lines) = match &mut cycle {
             Some(cycle) => {
                 cycle

@@ -122,7 +122,7 @@ pub fn boot_one(
     out: &Path,
     tell: &mut dyn FnMut(Event),
 ) -> Result<Trial, LabError> {
-    let folder = store::clear(out, &plan.id)?;
+    let folder = store::begin(out, &plan.id)?;
     let work = folder.join("work");
     fs::create_dir(&work).map_err(io_error(&work, "cannot be created"))?;
     tell(Event::PowerOn {
@@ -151,6 +151,7 @@ pub fn boot_one(
     }
     capture::write(&folder.join("capture"), &members)?;
     fs::remove_dir_all(&work).map_err(io_error(&work, "cannot be removed"))?;
+    store::take_place(out, &plan.id)?;
     Ok(Trial {
         firstlight_trial: trial::VERSION,
         id: plan.id.clone(),
