@@ -76,10 +76,17 @@ impl CommandLine {
         &self.0
     }
 
-    /// Whether the kernel gets `word`: words behind `--` are init's.
+    /// The words that the kernel gets, and those behind `--`, which are init's.
+    #[must_use]
+    pub fn parts(&self) -> (&[String], &[String]) {
+        let (kernel, rest) = self.0.split_at(self.end());
+        (kernel, rest.get(1..).unwrap_or_default())
+    }
+
+    /// Whether the kernel gets `word`.
     #[must_use]
     pub fn contains(&self, word: &str) -> bool {
-        self.0.iter().take(self.end()).any(|w| w == word)
+        self.parts().0.iter().any(|w| w == word)
     }
 
     /// Adds `word` behind the kernel's last; says where, or `None` if it is
@@ -93,11 +100,14 @@ impl CommandLine {
         Some(at)
     }
 
-    /// Takes all `word`s away; says where they were, first to last.
+    /// Takes all `word`s away from the kernel's; says where they were, first to last.
     pub(crate) fn remove(&mut self, word: &str) -> Vec<usize> {
-        let places = self.0.iter().enumerate();
-        let places = places.filter(|(_, w)| *w == word).map(|(i, _)| i).collect();
-        self.0.retain(|w| w != word);
+        let places = self.parts().0.iter().enumerate();
+        let places = places.filter(|(_, w)| *w == word).map(|(i, _)| i);
+        let places: Vec<usize> = places.collect();
+        for place in places.iter().rev() {
+            self.0.remove(*place);
+        }
         places
     }
 

@@ -65,7 +65,7 @@ fn apply_and_undo_is_identity() {
                     assert_eq!(undo.apply(&after).unwrap(), before, "{text} on {line}");
                 }
                 Err(TreatError::NotThere { .. }) => {
-                    assert!(text.starts_with("cmdline-=") && !line.contains("quiet"));
+                    assert!(text.starts_with("cmdline-=") && !before.cmdline.contains("quiet"));
                 }
                 Err(other) => panic!("{text} on {line}: {other}"),
             }
@@ -87,6 +87,15 @@ fn words_are_added_before_those_for_init() {
         .apply(&spec("a -- quiet"))
         .unwrap();
     assert_eq!(after.cmdline.to_string(), "a quiet -- quiet");
+}
+
+#[test]
+fn words_for_init_stay() {
+    let remove = Treatment::parse("cmdline-=quiet").unwrap();
+    let (after, _) = remove.apply(&spec("quiet a -- quiet")).unwrap();
+    assert_eq!(after.cmdline.to_string(), "a -- quiet");
+    let error = remove.apply(&spec("a -- quiet")).unwrap_err();
+    assert!(matches!(error, TreatError::NotThere { .. }));
 }
 
 #[test]

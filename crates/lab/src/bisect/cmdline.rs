@@ -18,11 +18,11 @@ fn key(word: &str) -> &str {
     word.split_once('=').map_or(word, |(key, _)| key)
 }
 
-/// What differs between two command lines, one parameter each. A parameter that both have
-/// with other values is one difference.
+/// What differs between the kernel's words of two command lines, one parameter each. A
+/// parameter that both have with other values is one difference.
 pub fn differences(first: &CommandLine, second: &CommandLine) -> Vec<Words> {
     let only = |of: &CommandLine, other: &CommandLine| -> Vec<String> {
-        let words = of.words().iter();
+        let words = of.parts().0.iter();
         words.filter(|w| !other.contains(w)).cloned().collect()
     };
     let (removed, added) = (only(first, second), only(second, first));
@@ -79,6 +79,15 @@ pub fn applied<'a>(
 mod tests {
     use super::{applied, differences};
     use treat::{BootSpec, CommandLine};
+
+    #[test]
+    fn words_of_init_are_no_parameters() {
+        let of = |text: &str| CommandLine::parse(text).unwrap();
+        assert_eq!(differences(&of("a -- single"), &of("a -- single")), []);
+        let all = differences(&of("quiet -- quiet"), &of("-- quiet"));
+        let names: Vec<&str> = all.iter().map(|w| w.name.as_str()).collect();
+        assert_eq!(names, ["quiet -> absent"]);
+    }
 
     #[test]
     fn a_changed_value_is_one_difference() {

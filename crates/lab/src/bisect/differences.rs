@@ -68,6 +68,11 @@ impl Differences {
                 .map_err(|e| LabError::Search(format!("invalid kernel command line: {e}")))
         };
         let (first, second) = (parse(first)?, parse(second)?);
+        if first.parts().1 != second.parts().1 {
+            let why = "the words behind `--` differ, which are init's and not the kernel's; pass two \
+                       command lines with equal ones";
+            return Err(LabError::Search(why.to_owned()));
+        }
         let all = cmdline::differences(&first, &second);
         let own = all.iter().flat_map(|w| w.removed.clone()).collect();
         Ok(Self {
