@@ -184,3 +184,12 @@ def test_a_whole_commit_stays_and_a_torn_checkpoint_goes(
     assert ids(store) > before
     assert commit.exists()
     assert not checkpoint.exists()
+
+
+def test_a_note_of_another_store_says_nothing(store: Path) -> None:
+    (store / durable.SETTLED).write_text(f"99 {durable._start()}\n")
+    assert ids(store)
+    answer("compact", store)
+    version, start = (store / durable.SETTLED).read_text().split()
+    assert int(version) < 99
+    assert start == durable._start()

@@ -99,10 +99,13 @@ def _start() -> str:
 def _settled(store: Path) -> tuple[int, str | None]:
     """The last version of which everything is on the disk, and at which start that was noted."""
     try:
-        version, start = (store / SETTLED).read_text().split()
-        return int(version), start
+        text, start = (store / SETTLED).read_text().split()
+        version = int(text)
+        newest = max(_versions(store / "_delta_log", -1), default=-1)
     except (OSError, ValueError):
         return -1, None
+    # What was noted of another store, which was in this folder before, says nothing.
+    return (version, start) if version <= newest else (-1, None)
 
 
 def _versions(log: Path, after: int) -> list[int]:
