@@ -435,7 +435,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Kernel,
         title: "A part of the boot takes long, and only its length is known",
         about: "The input gives the length of this part of the boot and nothing that happened in it.",
-        model: "rule of thumb: 45 % of its first 10 s (firmware and userspace: 20 s), and 80 % of the time beyond that",
+        model: "rule of thumb: 45 % of its first 10 s (firmware and userspace: 20 s; a kernel before an initrd with systemd: 3 s), and 80 % of the time beyond that",
         risk: "depends on the cause",
         confidence: Confidence::Low,
         needs: "the length of firmware, loader, kernel or initrd (`systemd-analyze time`) without their logs, or of a userspace above 20 s without its units",
