@@ -449,6 +449,48 @@ fn what_programs_say_of_their_waits_is_told() {
 }
 
 #[test]
+fn a_module_that_takes_long_to_initialize_is_told() {
+    let of = |call: &str| {
+        let text = format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             span initcall - 9s {call} reported=4s\nsay 9.1s 6 next"
+        );
+        found(&text).into_iter().find(|f| f.id == "long-modules")
+    };
+    let f = of("slow_init [slowmod]").unwrap();
+    assert_eq!(f.title, "The module `slowmod` takes 4.000 s to initialize");
+    assert_eq!(ms(f.expected), 2_000);
+    assert!(of("slow_init").is_none());
+}
+
+#[test]
+fn the_time_until_libata_tries_again_is_a_part_of_the_wait() {
+    let of = |first: &str| {
+        let text = format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             say 2s 6 ata7: SATA max UDMA/133\nsay 3s 3 {first}\n\
+             say 33s 3 ata7: COMRESET failed (errno=-16)\nsay 33.1s 6 next"
+        );
+        let all = found(&text);
+        let f = all
+            .into_iter()
+            .find(|f| f.id == "missing-hardware")
+            .unwrap();
+        ms(f.saving.unwrap().1)
+    };
+    assert_eq!(
+        of("ata7: reset failed (errno=-16), retrying in 25 secs"),
+        30_000
+    );
+    assert_eq!(of("ata7: hard resetting link"), 5_000);
+    // Of another device.
+    assert_eq!(
+        of("ata8: reset failed (errno=-16), retrying in 25 secs"),
+        5_000
+    );
+}
+
+#[test]
 fn waits_that_end_with_the_same_words_are_one() {
     let of = |tag: &str| {
         found(&format!(

@@ -63,6 +63,7 @@ pub(super) const RULES: &[Rule] = &[
         watch: &[
             units::NEVER_CAME,
             units::JOB_TIMED_OUT,
+            units::JOB_FAILED,
             units::EXPECTS,
             units::CAME,
             units::FAILS,
