@@ -446,6 +446,32 @@ fn what_programs_say_of_their_waits_is_told() {
         ("Upstart waits 60.000 s for the network", 54_000)
     );
     assert!(waits("say 3s 6 the task is taking a long time").is_empty());
+    let late = "systemd[1]: own.service: start operation timed out. Terminating.";
+    let (title, expected, names) = one(&format!("say 3s 6 {late}"));
+    assert!(title.contains("90.000 s for own.service"), "{title}");
+    assert_eq!((expected, names.as_str()), (81_000, "own.service"));
+    let (_, expected, _) = one(&format!(
+        "say 3s 6 systemd[1]: Starting own.service - Own...\nsay 33s 6 {late}"
+    ));
+    assert_eq!(expected, 27_000);
+}
+
+#[test]
+fn a_stage_of_firmware_that_no_work_explains_is_a_wait() {
+    let of = |end: &str| {
+        let text = format!(
+            "source list.txt cbmem\nclock counter counter\nmark 0s power-on firmware\n\
+             mark 1s before~memory firmware\n\
+             span stage 1s {end} before~memory~->~after~memory\nmark 100s jump -"
+        );
+        let all = found(&text);
+        let mut all = all.into_iter().filter(|f| f.title.contains("after memory"));
+        let (low, high) = all.next().map(|f| (f.expected, f.saving.unwrap())).unwrap();
+        (ms(low), ms(high.0), ms(high.1))
+    };
+    assert_eq!(of("6s"), (3_000, 500, 5_000));
+    // 60 % of the first 10 s, and 90 % of the 40 s beyond.
+    assert_eq!(of("51s"), (42_000, 17_000, 50_000));
 }
 
 #[test]

@@ -331,6 +331,14 @@ pub(in crate::findings) fn udev_busy(device: impl Display, time: impl Display) -
     format!("udev is busy with {device} for {time} or more")
 }
 
+pub(in crate::findings) fn not_ready(unit: impl Display, time: impl Display) -> String {
+    format!("systemd waits {time} for {unit}, which does not become ready")
+}
+
+pub(in crate::findings) const NOT_READY: &str = "What is ordered after it waits until it has started or its time is over. Find out why it does not \
+     start (`journalctl -b -u`), mask it if nobody needs it, or let systemd not wait for it: \
+     `Type=simple` in place of `notify` or `forking`, or a shorter `TimeoutStartSec=`.";
+
 pub(in crate::findings) const SPOKEN_STAGE_1: &str = "The first stage of the boot (initrd) waits for this device. A swap file is not there before \
      its file system is mounted, and a device of another machine never is: correct `swapDevices`, \
      `boot.resumeDevice` (`resume=`) and `fileSystems`, or add the module of the disk to \

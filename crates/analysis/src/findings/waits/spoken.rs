@@ -1,6 +1,7 @@
 //! Waits of which programs say themselves how long they last.
 
 use crate::findings::found::Found;
+use crate::findings::remedies;
 use crate::findings::text::waits as text;
 use crate::findings::view::{Line, View, number};
 use record::Nanos;
@@ -41,6 +42,21 @@ pub(in crate::findings) const LONG_EVENT: [&str; 2] = [
     "is taking longer than 59s to complete",
 ];
 const LONG_EVENT_S: i64 = 60;
+
+/// What systemd writes of a service that was not ready in time (`service_sigchld_event` and
+/// `service_dispatch_timer` in src/core/service.c), now and before version 230; and how long it
+/// waits (`DefaultTimeoutStartSec=`) where the log does not show when it began.
+pub(in crate::findings) const NOT_READY: [&str; 2] = [
+    ".service: start operation timed out",
+    ".service start operation timed out",
+];
+const NOT_READY_S: i64 = 90;
+
+/// How systemd says that it begins.
+const STARTING: &str = "Starting ";
+
+/// A shorter time between the lines is no such wait, and a longer one has pauses in it.
+const READY_S: (i64, i64) = (5, 3_600);
 
 /// Of a wait that its program tells of.
 const PARTS: (i64, i64, i64) = (50, 90, 100);
@@ -176,6 +192,30 @@ fn of_udev(view: &View<'_>) -> Option<Found> {
     )
 }
 
+/// systemd waits for a service that does not become ready.
+fn of_service(view: &View<'_>) -> Option<Found> {
+    let mut lines = NOT_READY.iter().flat_map(|words| view.said(words));
+    let line = lines.next()?;
+    let words = NOT_READY.iter().find(|w| line.text.contains(**w))?;
+    let unit = format!("{}.service", word_before(line.text, words)?);
+    // Its name, or in older logs the words that describe it, of which nobody knows whose.
+    let source = line.message.origin.source;
+    let before = (0..line.at).rev().filter_map(|at| view.line(at));
+    let mut before = before.filter(|l| l.message.origin.source == source);
+    let begun = before.find(|l| l.text.contains(STARTING) && l.text.contains(&unit));
+    let begun = begun.and_then(|l| l.message.at).zip(line.message.at);
+    let (least, most) = READY_S;
+    let time = begun.map(|(from, to)| to - from);
+    let time = time.filter(|t| (seconds(least)..=seconds(most)).contains(t));
+    let time = time.unwrap_or(seconds(NOT_READY_S));
+    Some(
+        told(view, text::not_ready(&unit, time), &[line], time)
+            .why(text::NOT_READY.to_owned() + &remedies::more(&unit))
+            .names([unit.clone()])
+            .names(remedies::names(&unit)),
+    )
+}
+
 /// The waits that programs tell of.
 pub(in crate::findings) fn spoken(view: &View<'_>) -> Vec<Found> {
     let mut all = of_stage_1(view);
@@ -184,5 +224,6 @@ pub(in crate::findings) fn spoken(view: &View<'_>) -> Vec<Found> {
     all.extend(of_lvm(view));
     all.extend(of_upstart(view));
     all.extend(of_udev(view));
+    all.extend(of_service(view));
     all
 }
