@@ -457,6 +457,27 @@ fn what_programs_say_of_their_waits_is_told() {
 }
 
 #[test]
+fn android_tells_between_which_events_it_takes_long() {
+    let all = found(
+        "source log kernel-log\nclock realtime wall
+        say 1s 6 boot_progress_start: 9000
+        say 2s 6 boot_progress_preload_start: 10000
+        say 3s 6 boot_progress_pms_start( 900): 11000
+        say 40s 6 boot_progress_pms_ready: 48000
+        say 41s 6 boot_progress_enable_screen: [49000]
+        say 42s 6 boot_progress_other: soon",
+    );
+    let all: Vec<_> = all.iter().filter(|f| f.id == "android-progress").collect();
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert_eq!(
+        all[0].title,
+        "Android takes 37.000 s from `pms_start` to `pms_ready`"
+    );
+    assert!(all[0].why.contains("PackageManager"), "{}", all[0].why);
+    assert_eq!(ms(all[0].expected), 16_650);
+}
+
+#[test]
 fn a_stage_of_firmware_that_no_work_explains_is_a_wait() {
     let of = |end: &str| {
         let text = format!(

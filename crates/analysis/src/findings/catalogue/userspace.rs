@@ -12,6 +12,19 @@ use crate::findings::{
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
     Rule {
+        id: "android-progress",
+        group: Group::Userspace,
+        title: "Android takes long between two of its boot events",
+        about: "Android writes events that tell how far the boot is, with the time since the kernel started.",
+        model: "measured: the time between two events; 45 % is expected to be saved, because part of it is work",
+        risk: "depends on the work",
+        confidence: Confidence::Low,
+        needs: "the events of `logcat -b events`",
+        treatment: None,
+        watch: &[waits::PROGRESS],
+        find: |v: &View<'_>| waits::progress(v),
+    },
+    Rule {
         id: "chain-wait",
         group: Group::Userspace,
         title: "The critical chain waits for something that it does not name",

@@ -331,6 +331,33 @@ pub(in crate::findings) fn udev_busy(device: impl Display, time: impl Display) -
     format!("udev is busy with {device} for {time} or more")
 }
 
+pub(in crate::findings) fn android(from: &str, to: &str, time: impl Display) -> String {
+    format!("Android takes {time} from `{from}` to `{to}`")
+}
+
+/// What Android does before one of its events.
+pub(in crate::findings) fn android_why(to: &str) -> &'static str {
+    match to {
+        "start" => {
+            "The kernel and init run before it: their log (`dmesg`) shows what takes long there, \
+             such as a mount or a check of a file system."
+        }
+        "preload_end" => {
+            "The Zygote loads classes and resources. Preload fewer (`preloaded-classes`), and \
+             compile them ahead of time."
+        }
+        "pms_system_scan_start" | "pms_data_scan_start" | "pms_scan_end" | "pms_ready" => {
+            "PackageManager reads every package, and compiles those that it does not know yet. \
+             Remove packages that nobody uses, and compile ahead of time (dexpreopt). It takes \
+             longest at the first boot after an update."
+        }
+        _ => {
+            "Services of the system start here, one after another. `logcat -b all` with \
+             `SystemServerTiming` shows which takes long."
+        }
+    }
+}
+
 pub(in crate::findings) fn not_ready(unit: impl Display, time: impl Display) -> String {
     format!("systemd waits {time} for {unit}, which does not become ready")
 }

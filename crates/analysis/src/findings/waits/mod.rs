@@ -2,6 +2,7 @@
 //! names of what stands beside it.
 
 mod alone;
+mod android;
 mod firmware;
 mod idle;
 mod jobs;
@@ -16,6 +17,7 @@ mod udev;
 mod units;
 
 pub(super) use alone::alone;
+pub(super) use android::{PROGRESS, progress};
 pub(super) use firmware::firmware;
 pub(super) use jobs::{RUNNING, START_RUNNING, running};
 pub(super) use late::{late, late_part, late_unit};
