@@ -67,7 +67,9 @@ const SETUP: [&str; 4] = [
     ":: Waiting ",
     "Waiting for network configuration...",
 ];
-const INSIDE: [&str; 2] = [
+const INSIDE: [&str; 3] = [
+    // An event of Android in the brief form of `logcat`.
+    "I/boot_progress_",
     " more seconds for network configuration",
     "not initialized in udev database even after waiting ",
 ];
@@ -223,6 +225,7 @@ mod tests {
             "IP-Config: no response after 2 secs - giving up",
             ":: Waiting 10 seconds for device /dev/old ...",
             "Waiting up to 60 more seconds for network configuration...",
+            "I/boot_progress_start(  500): 12345",
             "  WARNING: Device /dev/sda not initialized in udev database even after waiting 10 \
              microseconds.",
         ] {
