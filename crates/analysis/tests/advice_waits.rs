@@ -456,6 +456,23 @@ fn what_programs_say_of_their_waits_is_told() {
     assert_eq!(expected, 27_000);
 }
 
+/// A sorted list hides nothing that is longer than its last row.
+#[test]
+fn what_a_cut_list_hides_is_short_if_its_last_row_is() {
+    let of = |last: &str| {
+        let all = found(&format!(
+            "source blame.txt systemd-analyze\nclock monotonic monotonic\n\
+             span unit - - own.service reported=60s\nspan unit - - b.service reported=3s\n\
+             span unit - - c.service reported={last}\n"
+        ));
+        let mut all = all.into_iter();
+        let f = all.find(|f| f.names.contains(&"own.service".to_owned()));
+        ms(f.unwrap().expected)
+    };
+    assert_eq!(of("900ms"), 54_000);
+    assert_eq!(of("2s"), 45_000);
+}
+
 #[test]
 fn android_tells_between_which_events_it_takes_long() {
     let all = found(
