@@ -27,6 +27,21 @@ fn a_log_that_stands_still_until_there_are_random_numbers_waits_for_them() {
 }
 
 #[test]
+fn a_log_that_was_searched_for_random_numbers_shows_no_silences() {
+    let range = |other: &str| {
+        let all = found(&format!(
+            "source dmesg.txt kernel-log\nclock printk printk\n\
+             say 8s 5 random: x: uninitialized urandom read (4 bytes read)\n\
+             say 88s 5 random: y: uninitialized urandom read (4 bytes read)\n{other}\
+             say 108s 5 random: crng init done\n"
+        ));
+        of(&all, "random-wait").map(range_ms)
+    };
+    assert_eq!(range(""), Some((0, 50_000, 100_000)));
+    assert_eq!(range("say 88s 6 sda: disk\n"), Some((0, 10_000, 20_000)));
+}
+
+#[test]
 fn random_numbers_at_the_end_of_a_log_may_be_what_it_waited_for() {
     let log = |early: &str, end: &str| {
         format!(

@@ -234,6 +234,18 @@ fn a_device_of_a_tpm_that_never_came_is_told_with_what_helps() {
     );
     let f = of(&all, "device-timeout").unwrap();
     assert!(f.why.contains("systemd.tpm2_wait=0"), "{}", f.why);
+    let all = found(
+        "source log kernel-log
+        clock realtime wall
+        say 95s 3 systemd[1]: dev-own.device: Job dev-own.device/start failed with result 'timeout'.",
+    );
+    let f = of(&all, "device-timeout").unwrap();
+    assert!(
+        f.names.contains(&"dev-own.device".to_owned()),
+        "{:?}",
+        f.names
+    );
+    assert_eq!(range_ms(f).1, 85_500);
 }
 
 #[test]

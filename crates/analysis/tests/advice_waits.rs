@@ -355,6 +355,262 @@ fn a_userspace_without_units_is_told_by_its_length() {
     assert!(found(&short).iter().all(|f| f.names != ["userspace"]));
 }
 
+#[test]
+fn a_userspace_that_is_as_long_as_a_timeout_is_told_with_what_times_out() {
+    let of = |end: &str| {
+        let text = format!(
+            "source time.txt systemd-analyze
+            clock monotonic monotonic
+            mark 0s kernel-clock-start kernel
+            mark 2s userspace-start userspace
+            mark {end} startup-finished -"
+        );
+        let f = one(&text, "opaque-phase");
+        (ms(f.expected), f.names.join(" "), f.why)
+    };
+    let (expected, names, why) = of("95s");
+    assert_eq!(expected, 82_800);
+    assert!(
+        names.contains("/etc/fstab") && why.contains("tpm2_wait=0"),
+        "{why}"
+    );
+    assert!(
+        of("126s")
+            .1
+            .contains("systemd-networkd-wait-online.service")
+    );
+    assert!(of("310s").1.contains("networking.service"));
+    // Lengths of which nothing is known.
+    for end in ["85s", "115s", "200s", "330s"] {
+        assert_eq!(of(end).1, "userspace", "{end}");
+    }
+}
+
+#[test]
+fn what_programs_say_of_their_waits_is_told() {
+    let waits = |lines: &str| {
+        let all = found(&format!(
+            "source log kernel-log\nclock printk printk\n{lines}"
+        ));
+        let all = all.into_iter().filter(|f| f.id == "spoken-wait");
+        let all = all.map(|f| (f.title, ms(f.expected), f.names.join(" ")));
+        all.collect::<Vec<_>>()
+    };
+    let one = |lines: &str| {
+        let all = waits(lines);
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.into_iter().next().unwrap()
+    };
+    let (title, expected, names) =
+        one("say 3s 6 stage-1-init: waiting for device /dev/old to appear.............");
+    assert_eq!(title, "The initramfs waits 10.000 s for /dev/old");
+    assert_eq!(
+        (expected, names.as_str()),
+        (9_000, "/dev/old resume initrd")
+    );
+    // It was there at once.
+    assert!(waits("say 3s 6 stage-1-init: waiting for device /dev/new to appear...").is_empty());
+    let (title, expected, _) = one("say 3s 6 IP-Config: no response after 2 secs - giving up
+        say 6s 6 IP-Config: no response after 3 secs - giving up");
+    assert_eq!(title, "The initramfs waits 5.000 s for an address");
+    assert_eq!(expected, 4_500);
+    let waited = "say 3s 6 :: Waiting 10 seconds for device /dev/old ...";
+    assert_eq!(one(waited).1, 5_000);
+    let vain = format!("{waited}\nsay 13s 6 ERROR: device '/dev/old' not found.");
+    assert_eq!(one(&vain).1, 9_000);
+    let of_lvm = |device: &str| {
+        format!(
+            "say 3s 6 lvm[7]: WARNING: Device /dev/{device} not initialized in udev database \
+             even after waiting 10000000 microseconds.\n"
+        )
+    };
+    let (title, expected, _) = one(&(of_lvm("sda") + &of_lvm("sdb")));
+    assert_eq!(
+        (title.as_str(), expected),
+        ("LVM waits 20.000 s for udev", 18_000)
+    );
+    let (title, expected, names) = one(
+        "say 3s 6 systemd-udevd[9]: card7: Worker [19] processing SEQNUM=77 is taking a long time",
+    );
+    assert_eq!(title, "udev is busy with card7 for 60.000 s or more");
+    assert_eq!((expected, names.as_str()), (54_000, "card7 udev"));
+    let (title, ..) = one(
+        "say 3s 6 (udev-worker)[9]: event7: Spawned process '/bin/x' [7] is taking longer than 59s \
+         to complete.",
+    );
+    assert!(title.contains("event7"), "{title}");
+    let (title, expected, _) = one("say 3s 6 Waiting for network configuration...
+        say 9s 6 Waiting up to 60 more seconds for network configuration...");
+    assert_eq!(
+        (title.as_str(), expected),
+        ("Upstart waits 60.000 s for the network", 54_000)
+    );
+    assert!(waits("say 3s 6 the task is taking a long time").is_empty());
+    let late = "systemd[1]: own.service: start operation timed out. Terminating.";
+    let (title, expected, names) = one(&format!("say 3s 6 {late}"));
+    assert!(title.contains("90.000 s for own.service"), "{title}");
+    assert_eq!((expected, names.as_str()), (81_000, "own.service"));
+    let (_, expected, _) = one(&format!(
+        "say 3s 6 systemd[1]: Starting own.service - Own...\nsay 33s 6 {late}"
+    ));
+    assert_eq!(expected, 27_000);
+}
+
+/// A sorted list hides nothing that is longer than its last row.
+#[test]
+fn what_a_cut_list_hides_is_short_if_its_last_row_is() {
+    let of = |last: &str| {
+        let all = found(&format!(
+            "source blame.txt systemd-analyze\nclock monotonic monotonic\n\
+             span unit - - own.service reported=60s\nspan unit - - b.service reported=3s\n\
+             span unit - - c.service reported={last}\n"
+        ));
+        let mut all = all.into_iter();
+        let f = all.find(|f| f.names.contains(&"own.service".to_owned()));
+        ms(f.unwrap().expected)
+    };
+    assert_eq!(of("900ms"), 54_000);
+    assert_eq!(of("2s"), 45_000);
+}
+
+#[test]
+fn android_tells_between_which_events_it_takes_long() {
+    let all = found(
+        "source log kernel-log\nclock realtime wall
+        say 1s 6 boot_progress_start: 9000
+        say 2s 6 boot_progress_preload_start: 10000
+        say 3s 6 boot_progress_pms_start( 900): 11000
+        say 40s 6 boot_progress_pms_ready: 48000
+        say 41s 6 boot_progress_enable_screen: [49000]
+        say 42s 6 boot_progress_other: soon",
+    );
+    let all: Vec<_> = all.iter().filter(|f| f.id == "android-progress").collect();
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert_eq!(
+        all[0].title,
+        "Android takes 37.000 s from `pms_start` to `pms_ready`"
+    );
+    assert!(all[0].why.contains("PackageManager"), "{}", all[0].why);
+    assert_eq!(ms(all[0].expected), 16_650);
+}
+
+#[test]
+fn a_stage_of_firmware_that_no_work_explains_is_a_wait() {
+    let of = |end: &str| {
+        let text = format!(
+            "source list.txt cbmem\nclock counter counter\nmark 0s power-on firmware\n\
+             mark 1s before~memory firmware\n\
+             span stage 1s {end} before~memory~->~after~memory\nmark 100s jump -"
+        );
+        let all = found(&text);
+        let mut all = all.into_iter().filter(|f| f.title.contains("after memory"));
+        let (low, high) = all.next().map(|f| (f.expected, f.saving.unwrap())).unwrap();
+        (ms(low), ms(high.0), ms(high.1))
+    };
+    assert_eq!(of("6s"), (3_000, 500, 5_000));
+    // 60 % of the first 10 s, and 90 % of the 40 s beyond.
+    assert_eq!(of("51s"), (42_000, 17_000, 50_000));
+}
+
+#[test]
+fn a_module_that_takes_long_to_initialize_is_told() {
+    let of = |call: &str| {
+        let text = format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             span initcall - 9s {call} reported=4s\nsay 9.1s 6 next"
+        );
+        found(&text).into_iter().find(|f| f.id == "long-modules")
+    };
+    let f = of("slow_init [slowmod]").unwrap();
+    assert_eq!(f.title, "The module `slowmod` takes 4.000 s to initialize");
+    assert_eq!(ms(f.expected), 2_000);
+    assert!(of("slow_init").is_none());
+}
+
+#[test]
+fn the_time_until_libata_tries_again_is_a_part_of_the_wait() {
+    let of = |first: &str| {
+        let text = format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             say 2s 6 ata7: SATA max UDMA/133\nsay 3s 3 {first}\n\
+             say 33s 3 ata7: COMRESET failed (errno=-16)\nsay 33.1s 6 next"
+        );
+        let all = found(&text);
+        let f = all
+            .into_iter()
+            .find(|f| f.id == "missing-hardware")
+            .unwrap();
+        ms(f.saving.unwrap().1)
+    };
+    assert_eq!(
+        of("ata7: reset failed (errno=-16), retrying in 25 secs"),
+        30_000
+    );
+    assert_eq!(of("ata7: hard resetting link"), 5_000);
+    // Of another device.
+    assert_eq!(
+        of("ata8: reset failed (errno=-16), retrying in 25 secs"),
+        5_000
+    );
+}
+
+#[test]
+fn waits_that_end_with_the_same_words_are_one() {
+    let of = |tag: &str| {
+        found(&format!(
+            "source log kernel-log\nclock realtime wall
+            say 10s 6 {tag}: Looking for it
+            say 28s 6 {tag}: Not there
+            say 28.1s 6 {tag}: Looking for another
+            say 47.1s 6 {tag}: Not there
+            say 47.2s 6 {tag}: Done"
+        ))
+    };
+    let all = of("vold    ");
+    let silences: Vec<_> = all.iter().filter(|f| f.id == "program-silence").collect();
+    assert_eq!(silences.len(), 1, "{all:?}");
+    assert!(
+        silences[0].title.contains("2 times, 37.000 s in total"),
+        "{}",
+        silences[0].title
+    );
+    assert_eq!(ms(silences[0].expected), 27_750);
+    assert!(silences[0].names.contains(&"vold".to_owned()));
+    // What runs after the boot, too, may be idle.
+    assert!(of("chatd   ").iter().all(|f| f.id != "program-silence"));
+}
+
+#[test]
+fn a_kernel_before_an_initrd_of_systemd_unpacks_the_initramfs() {
+    let text = |initrd: &str| {
+        format!(
+            "source time.txt systemd-analyze
+            clock monotonic monotonic
+            mark 0s kernel-clock-start kernel
+            {initrd}
+            mark 13s userspace-start userspace
+            mark 19s startup-finished -"
+        )
+    };
+    let all = found(&text("mark 8s initrd-start initrd"));
+    let kernel = all.iter().find(|f| f.names[0] == "kernel").unwrap();
+    assert!(
+        kernel.why.contains("unpacks the initramfs"),
+        "{}",
+        kernel.why
+    );
+    // 45 % of the first 3 s, and 80 % of the 5 s beyond.
+    assert_eq!(ms(kernel.expected), 5_350);
+    let all = found(&text(""));
+    let kernel = all.iter().find(|f| f.names[0] == "kernel").unwrap();
+    assert!(
+        !kernel.why.contains("unpacks the initramfs"),
+        "{}",
+        kernel.why
+    );
+    assert_eq!(ms(kernel.expected), 4_500 + 2_400);
+}
+
 const KERNEL: &str = "mark 0s kernel-start kernel
     mark 4s userspace-start userspace
     mark 300s startup-finished -\n";

@@ -59,10 +59,29 @@ const JOB: [&str; 2] = ["Job ", " running ("];
 /// How a step of initramfs-tools begins.
 const STEP: &str = "Begin: ";
 
+/// How lines begin that others write while they set up the root or the network and wait: the
+/// first stage of NixOS, ipconfig of klibc, mkinitcpio, Upstart; and what LVM says of devices.
+const SETUP: [&str; 4] = [
+    "waiting for device /",
+    "IP-Config: no response after ",
+    ":: Waiting ",
+    "Waiting for network configuration...",
+];
+const INSIDE: [&str; 3] = [
+    // An event of Android in the brief form of `logcat`.
+    "I/boot_progress_",
+    " more seconds for network configuration",
+    "not initialized in udev database even after waiting ",
+];
+
 /// Whether systemd or an initramfs wrote a line.
 fn is_systemds(line: &str) -> bool {
     // Text that was pasted may have lost the escape byte of a control before the bracket.
     if line.starts_with(STEP) || line.contains(RUNNING) {
+        return true;
+    }
+    let is_setup = SETUP.iter().any(|s| line.trim_start().starts_with(s));
+    if is_setup || INSIDE.iter().any(|i| line.contains(i)) {
         return true;
     }
     let Some((state, rest)) = line.strip_prefix('[').and_then(|l| l.split_once("] ")) else {
@@ -197,7 +216,25 @@ fn millis(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{millis, timed};
+    use super::{is_systemds, millis, timed};
+
+    #[test]
+    fn lines_of_programs_that_set_up_the_root_or_the_network_are_known() {
+        for line in [
+            "waiting for device /dev/old to appear......",
+            "IP-Config: no response after 2 secs - giving up",
+            ":: Waiting 10 seconds for device /dev/old ...",
+            "Waiting up to 60 more seconds for network configuration...",
+            "I/boot_progress_start(  500): 12345",
+            "  WARNING: Device /dev/sda not initialized in udev database even after waiting 10 \
+             microseconds.",
+        ] {
+            assert!(is_systemds(line), "{line}");
+        }
+        for line in ["waiting for device 7", "Waiting up to an hour", "IP-Config"] {
+            assert!(!is_systemds(line), "{line}");
+        }
+    }
 
     #[test]
     fn the_times_that_u_boot_prints_are_read() {

@@ -108,7 +108,7 @@ fn is_alone(view: &View<'_>, call: &Span) -> bool {
 
 /// Lines by which a bus says that something did not answer, what that is, and
 /// how long it usually waits before it says so.
-const COMPLAINTS: [(&str, &str, Nanos); 13] = [
+const COMPLAINTS: [(&str, &str, Nanos); 14] = [
     (
         "device descriptor read",
         "a USB device did not answer",
@@ -138,6 +138,12 @@ const COMPLAINTS: [(&str, &str, Nanos); 13] = [
         "COMRESET failed",
         "a disk did not answer",
         Nanos(5_000_000_000),
+    ),
+    // It is said after the wait for another attempt.
+    (
+        "limiting SATA link speed",
+        "a disk did not answer",
+        Nanos(1_000_000_000),
     ),
     (
         "whilst initialising SD card",
@@ -177,6 +183,20 @@ const WHOLE_TIMEOUT: i64 = 90;
 fn silence_before(view: &View<'_>, line: &Line<'_>, most: Nanos) -> Nanos {
     view.silence_before(line)
         .map_or(Nanos::ZERO, |t| t.min(most))
+}
+
+/// How libata says when it tries again (`ata_eh_reset` in drivers/ata/libata-eh.c).
+const RETRYING: &str = "retrying in ";
+
+/// The wait that the line before one has announced for the same device.
+fn announced(view: &View<'_>, line: &Line<'_>) -> Nanos {
+    let device = |text: &str| text.split_once(": ").map(|(device, _)| device.to_owned());
+    let source = line.message.origin.source;
+    let mut before = (0..line.at).rev().filter_map(|at| view.line(at));
+    let before = before.find(|l| l.message.origin.source == source && !l.text.trim().is_empty());
+    let before = before.filter(|l| device(l.text) == device(line.text));
+    let seconds = before.and_then(|l| l.number(RETRYING)).unwrap_or_default();
+    super::view::times(seconds, 1_000_000_000)
 }
 
 /// Whether a line was written by timers and threads, whatever else went on.
@@ -232,7 +252,10 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
                     silence_after(view, &line, firmware::LONGEST_WAIT),
                     around_firmware(view, &line),
                 ),
-                false => (silence_before(view, &line, usual), Nanos::ZERO),
+                false => {
+                    let most = usual + announced(view, &line);
+                    (silence_before(view, &line, most), Nanos::ZERO)
+                }
             };
             let found = by_what.iter_mut().find(|(w, ..)| *w == what);
             match found {

@@ -412,6 +412,35 @@ pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
     )
 }
 
+/// A module that takes less to initialize its devices is usual.
+const LONG_MODULE: Nanos = Nanos(1_000_000_000);
+
+/// How many of them are told.
+const MOST_MODULES: usize = 3;
+
+/// Modules that take long to initialize: who loads one waits for it, which may be the search for
+/// the root or a wait for all devices.
+pub(super) fn long_modules(view: &View<'_>) -> Vec<Found> {
+    let other = |f: &str| !BY_OTHERS.contains(&f) && !TOLD.contains(&f) && !TESTS.contains(&f);
+    let calls = view.initcalls_from(LONG_MODULE, other);
+    let modules = calls.into_iter().filter_map(|call| {
+        let module = call.0.split_once('[')?.1.strip_suffix(']')?;
+        let is_whole = matches!(call.2.doubt, None | Some(Doubt::LostStart));
+        is_whole.then_some((module, call))
+    });
+    let found = modules.take(MOST_MODULES).map(|(module, call)| {
+        let (name, time, _) = call;
+        Found::new()
+            .title(text::long_module(module, time))
+            .evidence(view.initcall_evidence(&[call]))
+            .parts(time, 0, 50, 100)
+            .within(time)
+            .names([module.to_owned(), function(name).to_owned()])
+            .scope(Scope::Unknown)
+    });
+    found.collect()
+}
+
 /// RAID-6 and XOR try each of their routines at every boot.
 pub(super) fn raid_benchmarks(view: &View<'_>) -> Option<Found> {
     let calls = view.initcalls(|f| matches!(f, "raid6_select_algo" | "calibrate_xor_blocks"));

@@ -75,7 +75,7 @@ const CLOCK_SET: &str = "the clock to be set from the network";
 const CLOCK: &str = "units may start with the wrong time of day";
 
 /// Units that only wait, what for, and what is lost without them.
-pub(super) const WAITS: [(&str, &str, &str); 13] = [
+pub(super) const WAITS: [(&str, &str, &str); 14] = [
     (
         "systemd-networkd-wait-online.service",
         "the network to come up",
@@ -116,6 +116,11 @@ pub(super) const WAITS: [(&str, &str, &str); 13] = [
         SPLASH,
         "the splash screen to disappear",
         "the console may show messages before the splash is gone",
+    ),
+    (
+        "plymouth-read-write.service",
+        "the splash screen to answer",
+        "the splash screen writes no log of the boot",
     ),
     ("chrony-wait.service", CLOCK_SET, CLOCK),
     ("ntp-wait.service", CLOCK_SET, CLOCK),

@@ -75,29 +75,77 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         }
     }
     found.sort_by_key(|(gap, line, _)| (std::cmp::Reverse(*gap), line.at));
-    let found = found.into_iter().take(MOST).map(|(gap, line, next)| {
-        let (low, expected, high) = PARTS;
-        let after = view.quote(&next);
-        let in_initrd = [line.text, next.text].into_iter().any(is_initrds);
-        Found::new()
-            .title(text::programs_silence(gap, &after.text))
-            .evidence([view.quote(&line), after])
-            .parts(gap, low, expected, high)
-            .up_to(gap + view.beside(&line, &next))
-            .names(program(next.text))
-            .names(subject(next.text))
-            .names(program(line.text))
-            .names(in_initrd.then_some("initrd"))
-    });
+    // What waits for one thing after another says the same after each.
+    let mut kinds: Vec<(Nanos, usize, Line<'_>, Line<'_>)> = Vec::new();
+    for (gap, line, next) in found {
+        match kinds.iter_mut().find(|k| k.3.text == next.text) {
+            Some((all, times, ..)) => (*all, *times) = (*all + gap, times.saturating_add(1)),
+            None => kinds.push((gap, 1, line, next)),
+        }
+    }
+    kinds.sort_by_key(|(all, _, line, _)| (std::cmp::Reverse(*all), line.at));
+    let found = kinds
+        .into_iter()
+        .take(MOST)
+        .map(|(gap, times, line, next)| {
+            let (low, expected, high) = PARTS;
+            let after = view.quote(&next);
+            let in_initrd = [line.text, next.text].into_iter().any(is_initrds);
+            let title = match times {
+                1 => text::programs_silence(gap, &after.text),
+                _ => text::programs_silences(times, gap, &after.text),
+            };
+            Found::new()
+                .title(title)
+                .evidence([view.quote(&line), after])
+                .parts(gap, low, expected, high)
+                .up_to(gap + view.beside(&line, &next))
+                .names(program(next.text))
+                .names(subject(next.text))
+                .names(program(line.text))
+                .names(in_initrd.then_some("initrd"))
+        });
     found.collect()
 }
 
 /// Programs that run at boot alone.
 const OF_BOOT: [&str; 1] = ["cloud-init"];
 
+/// Those that bring Android up, as `logcat` names them.
+const OF_ANDROID: [&str; 22] = [
+    "PackageManager",
+    "SystemServer",
+    "SystemServerTiming",
+    "Zygote",
+    "apexd",
+    "apexd-bootstrap",
+    "bootstat",
+    "credstore",
+    "fs_mgr",
+    "gatekeeperd",
+    "hwservicemanager",
+    "installd",
+    "keystore",
+    "keystore2",
+    "netd",
+    "odsign",
+    "servicemanager",
+    "ueventd",
+    "update_engine",
+    "update_verifier",
+    "vndservicemanager",
+    "vold",
+];
+
+/// The tag of one of them: `logcat` fills short ones up with blanks.
+fn of_android(head: &str) -> Option<&str> {
+    let tag = head.trim_end();
+    OF_ANDROID.contains(&tag).then_some(tag)
+}
+
 /// Whether such a program wrote a line.
 fn is_of_boot(text: &str) -> bool {
-    program(text).is_some_and(|p| OF_BOOT.contains(&p))
+    program(text).is_some_and(|p| OF_BOOT.contains(&p) || OF_ANDROID.contains(&p))
 }
 
 /// What stands behind the number of a program, and behind its name: every line is asked.
@@ -112,6 +160,9 @@ fn program(text: &str) -> Option<&str> {
         Some(head) if head.contains('[') => head,
         _ => text.get(..NAMED.find(text.as_bytes())?)?,
     };
+    if let Some(tag) = of_android(head) {
+        return Some(tag);
+    }
     let (name, has_number) = match head.strip_suffix(']').and_then(|h| h.split_once('[')) {
         Some((name, number)) => (name, number.bytes().all(|b| b.is_ascii_digit())),
         None => (head, false),

@@ -70,6 +70,11 @@ pub(super) fn random_wait<'a>(view: &'a View<'_>) -> Option<RandomWait<'a>> {
                 .filter(|l| l.message.origin.source == done.message.origin.source)
                 .filter(|l| !is_of_clock(l.text))
                 .find(|l| l.message.at.is_some())?;
+            // Of a log that somebody searched for these lines the silences tell nothing: who
+            // waits may do so from the first of them on.
+            let last = early
+                .filter(|_| has_nothing_else(view, &done))
+                .unwrap_or(last);
             let from = last.message.at?;
             let next = view
                 .after(&done)
@@ -92,6 +97,14 @@ pub(super) fn random_wait<'a>(view: &'a View<'_>) -> Option<RandomWait<'a>> {
             })
         })
         .max_by_key(|w| w.to - w.from)
+}
+
+/// Whether a log has no lines but those about random numbers.
+fn has_nothing_else(view: &View<'_>, line: &Line<'_>) -> bool {
+    let source = line.message.origin.source;
+    let all = view.record.messages().iter();
+    let mut all = all.filter(|m| m.origin.source == source);
+    all.all(|m| view.record.text(m).starts_with("random: "))
 }
 
 /// The first kernel that computes a new key for each random number until its generator is ready

@@ -26,7 +26,7 @@ const DISPLAY_MANAGERS: &[&str] = &[
 
 /// From the manual pages of the programs, and what cured published boots. The first that fits
 /// holds.
-const REMEDIES: [Remedy; 39] = [
+const REMEDIES: [Remedy; 41] = [
     Remedy {
         units: &[
             "networking.service",
@@ -174,9 +174,24 @@ const REMEDIES: [Remedy; 39] = [
         names: &["graphics driver"],
     },
     Remedy {
-        units: &["systemd-backlight@*", "systemd-rfkill*"],
+        units: &["systemd-backlight@*"],
+        why: text::BACKLIGHT,
+        names: &["graphics driver", "video=", "systemd.restore_state"],
+    },
+    Remedy {
+        units: &["systemd-rfkill*"],
         why: text::SAVED_STATE,
         names: &["systemd.restore_state"],
+    },
+    Remedy {
+        units: &[
+            "plymouth-read-write.service",
+            "plymouth-start.service",
+            "plymouth-switch-root*",
+            "plymouth-quit.service",
+        ],
+        why: text::SPLASH,
+        names: &["splash", "plymouth.enable=0", "graphics driver"],
     },
     Remedy {
         units: &[
@@ -400,6 +415,12 @@ mod tests {
             ("dev-tpmrm0.device", Some("TPM")),
             ("snap-core-1.mount", Some("refresh.retain")),
             ("home.mount", Some("x-systemd.automount")),
+            (
+                "systemd-backlight@backlight:a.service",
+                Some("graphics driver"),
+            ),
+            ("systemd-rfkill.service", Some("systemd.restore_state")),
+            ("plymouth-read-write.service", Some("splash")),
         ] {
             assert!(remedy(unit).is_some(), "{unit}");
             assert_eq!(names(unit).next(), first, "{unit}");

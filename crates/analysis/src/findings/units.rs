@@ -412,12 +412,16 @@ pub(super) const NEVER_CAME: &str = "Timed out waiting for device";
 /// have this line alone.
 pub(super) const JOB_TIMED_OUT: &str = ".device/start timed out";
 
+/// And how later versions say it a second time.
+pub(super) const JOB_FAILED: &str = ".device/start failed with result 'timeout'";
+
 /// The device of a line that says that it never came.
 fn never_came<'a>(line: &Line<'a>) -> Option<&'a str> {
     let unit = match line.behind(NEVER_CAME) {
         Some(rest) => rest.strip_prefix(' ')?.split_whitespace().next()?,
         None => {
-            let end = line.text.find(JOB_TIMED_OUT)? + ".device".len();
+            let says = [JOB_TIMED_OUT, JOB_FAILED];
+            let end = says.iter().find_map(|s| line.text.find(s))? + ".device".len();
             line.text.get(..end)?.rsplit(' ').next()?
         }
     };
@@ -426,7 +430,10 @@ fn never_came<'a>(line: &Line<'a>) -> Option<&'a str> {
 
 /// A device that a unit waits for never comes.
 pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
-    let lines = || view.said(NEVER_CAME).chain(view.said(JOB_TIMED_OUT));
+    let lines = || {
+        let says = [NEVER_CAME, JOB_TIMED_OUT, JOB_FAILED].into_iter();
+        says.flat_map(|s| view.said(s))
+    };
     let line = lines().next()?;
     let unit = never_came(&line)?;
     let last = lines()

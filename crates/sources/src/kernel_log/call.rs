@@ -124,6 +124,40 @@ pub(super) fn call(text: &[u8]) -> Option<Call<'_>> {
         },
         b'i' => end(text.strip_prefix(b"initcall ")?),
         b'p' => probe(text.strip_prefix(b"probe ")?),
+        b'0'..=b'9' => sorted(text),
+        _ => None,
+    }
+}
+
+/// ` 980 usecs [    1.234567] initcall fuse_init+0x0/0x1b0 [fuse] returned 0`: a line with its
+/// time in front, as it has to be for `sort -n`.
+///
+/// <https://elinux.org/Initcall_Debug>
+pub(super) fn sorted(text: &[u8]) -> Option<Call<'_>> {
+    let (count, rest) = number(text)?;
+    let units: [(&[u8], u64); 2] = [(b" usecs ", 1_000), (b" msecs ", 1_000_000)];
+    let (rest, each) = units
+        .iter()
+        .find_map(|(unit, each)| Some((rest.strip_prefix(*unit)?, *each)))?;
+    let mut rest = without_indent(rest);
+    if rest.first() == Some(&b'[') {
+        rest = without_indent(rest.get(memchr(b']', rest)? + 1..)?);
+    }
+    if !matches!(rest.first(), Some(b'i' | b'p')) {
+        return None;
+    }
+    let rest = rest.trim_ascii_end();
+    let at = memmem::rfind(rest, b" returned ")?;
+    let (value, nothing) = signed(rest.get(at + b" returned ".len()..)?)?;
+    let returned = Returned {
+        value: Some(value),
+        after_ns: Some(i64::try_from(count.checked_mul(each)?).ok()?),
+        torn: false,
+        whole: true,
+    };
+    match call(rest).filter(|_| nothing.is_empty())? {
+        Call::End { function, .. } => Some(Call::End { function, returned }),
+        Call::Probe { device, .. } => Some(Call::Probe { device, returned }),
         _ => None,
     }
 }
@@ -345,6 +379,33 @@ mod tests {
             after_ns: Some(ns),
             torn: false,
             whole: true,
+        }
+    }
+
+    #[test]
+    fn a_line_with_its_time_in_front_is_one() {
+        let module = "slow_init+0x0/0x1000 [slow]";
+        let text = format!("4283681 usecs [    8.124236] initcall {module} returned 0 ");
+        let Some(Call::End { function, returned }) = call(text.as_bytes()) else {
+            panic!("{text}");
+        };
+        assert_eq!(function.module(), Some(&b"slow"[..]));
+        assert_eq!(returned, done(0, 4_283_681_000));
+        let text = "12 msecs probe of 1c10000.pcie returned -19";
+        let Some(Call::Probe { device, returned }) = call(text.as_bytes()) else {
+            panic!("{text}");
+        };
+        assert_eq!(
+            (device, returned),
+            (&b"1c10000.pcie"[..], done(-19, 12_000_000))
+        );
+        for text in [
+            "12 usecs calling  a+0x0/0x1 @ 1",
+            "12 usecs initcall a+0x0/0x1",
+            "12 apples initcall a+0x0/0x1 returned 0",
+            "12 usecs [ initcall a+0x0/0x1 returned 0",
+        ] {
+            assert_eq!(call(text.as_bytes()), None, "{text}");
         }
     }
 

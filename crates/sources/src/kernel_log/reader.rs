@@ -1,6 +1,6 @@
 //! The state between two lines of a kernel log.
 
-use super::call::{Call, Returned, call};
+use super::call::{Call, Returned, call, sorted};
 use super::counter::Counter;
 use super::finished::{Clocks, Finished};
 use super::journal;
@@ -240,7 +240,9 @@ impl Reader {
         let mut outcome = Outcome::Other;
         let mut at = 0;
         loop {
-            let alone = call(shaped.text).is_some_and(|c| c.is_whole_initcall());
+            // The stamp of a line that was sorted by its time stands in the middle of it.
+            let is_sorted = || sorted(shaped.text.trim_ascii()).is_some();
+            let alone = call(shaped.text).is_some_and(|c| c.is_whole_initcall()) || is_sorted();
             let glued = match shaped.sequence {
                 None if !alone => shape::glued(shaped.text),
                 _ => None,

@@ -69,6 +69,31 @@ fn log(text: &str) -> Record {
     recorder.finish()
 }
 
+/// A list that was sorted by time has the time in front and the stamp in the middle.
+#[test]
+fn a_sorted_list_of_calls_is_read() {
+    let text = " 640123 usecs [    2.100000] initcall a_init+0x0/0x1c returned 0 \n \
+        1076177 usecs [    1.345910] probe of 1c10000.pcie returned 0 \n \
+        4283681 usecs [    8.124236] initcall b_init+0x0/0x1000 [b] returned 0 \n";
+    assert_ne!(KernelLog.sniff(text.as_bytes()), Sniff::No);
+    let record = log(text);
+    let calls = record
+        .spans()
+        .iter()
+        .map(|s| (record.name(s.name), s.reported));
+    let calls: Vec<_> = calls
+        .map(|(name, time)| (name, time.map(|t| t.get())))
+        .collect();
+    assert_eq!(
+        calls,
+        [
+            ("a_init", Some(640_123_000)),
+            ("1c10000.pcie", Some(1_076_177_000)),
+            ("b_init [b]", Some(4_283_681_000)),
+        ]
+    );
+}
+
 #[test]
 fn a_log_that_begins_with_the_end_of_another_boot() {
     let record = log("[ 1903.652000] reboot: Restarting system\n\

@@ -150,25 +150,66 @@ impl<'a> Row<'a> {
         if let Some(row) = about_target(text) {
             return row;
         }
+        if let Some(times) = startup::parse_quoted(text) {
+            return Self::Startup(times, startup::joined_target(text));
+        }
         // Pages that lost their blanks.
         if let Some((ns, name)) = tight(text) {
             return Self::Blame(name, ns);
         }
-        if let Some((ns, name)) = timespan::prefix(text) {
-            return match is_unit(name) || is_cut(name) {
-                true => Self::Blame(name, ns),
-                false => Self::Unknown,
+        let listed = item(text);
+        if let Some((ns, name)) = timespan::prefix(listed) {
+            return match before_remark(name) {
+                Some(name) => Self::Blame(name, ns),
+                None => Self::Unknown,
             };
         }
-        // Tables of people have the name first.
-        if let Some((name, time)) = text.split_once(char::is_whitespace)
-            && is_unit(name)
-            && let Some(ns) = timespan::parse(time.trim_start())
-        {
+        if let Some((name, ns)) = name_first(listed) {
             return Self::Blame(name, ns);
         }
         link(line.trim_end()).map_or(Self::Unknown, Self::Chain)
     }
+}
+
+/// A row of a list without the mark of its item: `- `, `* `, `3. `.
+fn item(text: &str) -> &str {
+    let Some((mark, rest)) = text.split_once(char::is_whitespace) else {
+        return text;
+    };
+    let number = mark.strip_suffix(['.', ')']).unwrap_or_default();
+    let is_numbered = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    let is_mark = matches!(mark, "-" | "*" | "+" | "•" | "·" | "–" | "—" | "◦");
+    match is_mark || is_numbered {
+        true => rest.trim_start(),
+        false => text,
+    }
+}
+
+/// What a remark begins with that somebody put behind a unit or a time.
+const REMARK: [char; 11] = ['(', '#', '<', '-', '–', '—', '→', '=', ':', ';', ','];
+
+/// The unit at the start of the words behind a time, if nothing but a remark follows it.
+fn before_remark(text: &str) -> Option<&str> {
+    if is_unit(text) || is_cut(text) {
+        return Some(text);
+    }
+    let (name, remark) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let name = name.trim_end_matches([':', ',', ';', '.']);
+    let is_remark = remark.is_empty() || remark.trim_start().starts_with(REMARK);
+    (is_unit(name) && is_remark).then_some(name)
+}
+
+/// Tables and lists of people have the name first: `a.service 3s`, `a.service: 3s`,
+/// `a.service took 3s (why?)`.
+fn name_first(text: &str) -> Option<(&str, i64)> {
+    let (name, rest) = text.split_once(char::is_whitespace)?;
+    let name = name.trim_end_matches([':', ',', '=']);
+    let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || "-–—:=→>".contains(c));
+    let words = ["took ", "takes "];
+    let time = words.iter().find_map(|w| rest.strip_prefix(w));
+    let (ns, remark) = timespan::prefix(time.unwrap_or(rest))?;
+    let is_remark = remark.is_empty() || remark.starts_with(REMARK);
+    (is_unit(name) && is_remark).then_some((name, ns))
 }
 
 /// The label of a bar in a plot, `a.service (1min 2s)`, with or without what an SVG file has
@@ -322,11 +363,73 @@ fn time_before_words(text: &str) -> Option<i64> {
     timespan::prefix(text).map(|(ns, _)| ns)
 }
 
+/// Tags of pages around words, with or without a slash before them.
+const TAGS: [&str; 9] = ["b", "br", "code", "em", "i", "pre", "samp", "strong", "tt"];
+
+/// Characters that pages write as a name between `&` and `;`.
+const ENTITIES: [(&str, char); 5] = [
+    ("amp", '&'),
+    ("gt", '>'),
+    ("lt", '<'),
+    ("nbsp", ' '),
+    ("quot", '"'),
+];
+
+/// A line without the tags of a page, and with the characters that it writes by name or number.
+fn without_markup(line: String) -> String {
+    if !line.contains(['<', '&']) {
+        return line;
+    }
+    let mut clean = String::with_capacity(line.len());
+    let mut rest = line.as_str();
+    while let Some(at) = rest.find(['<', '&']) {
+        let (before, marked) = rest.split_at(at);
+        clean.push_str(before);
+        rest = match markup(marked) {
+            Some((character, after)) => {
+                clean.extend(character);
+                after
+            }
+            None => {
+                let mut characters = marked.chars();
+                clean.extend(characters.next());
+                characters.as_str()
+            }
+        };
+    }
+    clean.push_str(rest);
+    clean
+}
+
+/// The character that a tag or an entity at the start of `text` stands for, if it is one that
+/// stands for any, and what follows it.
+fn markup(text: &str) -> Option<(Option<char>, &str)> {
+    if let Some(tag) = text.strip_prefix('<') {
+        let (name, after) = tag.split_once('>')?;
+        let name = name.trim_matches(['/', ' ']);
+        return TAGS.contains(&name).then_some((None, after));
+    }
+    let (name, after) = text.strip_prefix('&')?.split_once(';')?;
+    let number = name.strip_prefix('#').map(|n| match n.strip_prefix('x') {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => n.parse().ok(),
+    });
+    let character = match number {
+        Some(number) => char::from_u32(number?)?,
+        None => ENTITIES.iter().find(|e| e.0 == name)?.1,
+    };
+    Some((Some(character), after))
+}
+
 /// A line as systemd-analyze printed it: without terminal controls, without the stars that
 /// pages put around what they stress, and without the lines of a table.
 fn printed(line: &[u8]) -> String {
     let clean = text::without_controls(line);
-    let text = text::lossy(&clean).replace("**", "");
+    let mut text = without_markup(text::lossy(&clean).replace("**", ""));
+    // Pages put names and times between back quotes; a tree may be drawn with them.
+    if !text.contains("`-") && !is_fence(text.trim()) {
+        text.retain(|c| c != '`');
+    }
     let row = text
         .trim()
         .strip_prefix('|')
@@ -733,6 +836,15 @@ mod tests {
             ("| 1.5s | **a.service** |", "1.5s a.service"),
             (" |a.service|1.5s|", "a.service 1.5s"),
             ("| `-b.service @1s", "| `-b.service @1s"),
+            ("- `1.5s` `a.service`", "- 1.5s a.service"),
+            ("```text", "```text"),
+            ("&#9492;&#9472;a.target @1s", "└─a.target @1s"),
+            ("<pre>1.5s <b>a.service</b><br/>", "1.5s a.service"),
+            ("a &lt;-&#x20;b &c; < d", "a <- b &c; < d"),
+            (
+                "<text x=\"2\">a.service (2s)</text>",
+                "<text x=\"2\">a.service (2s)</text>",
+            ),
         ] {
             assert_eq!(printed(line.as_bytes()), row);
         }
@@ -751,6 +863,15 @@ mod tests {
                 Row::Blame("a.swap", 2_000 * MS),
             ),
             ("a.swap (two)", Row::Unknown),
+            ("- 2s a.swap", Row::Blame("a.swap", 2_000 * MS)),
+            ("3. 2s a.swap", Row::Blame("a.swap", 2_000 * MS)),
+            ("*  2s a.swap (not mine)", Row::Blame("a.swap", 2_000 * MS)),
+            ("2s a.swap, for whom?", Row::Unknown),
+            ("2s a.swap, # for whom?", Row::Blame("a.swap", 2_000 * MS)),
+            ("2s a.swap for whom?", Row::Unknown),
+            ("a.swap: 2s", Row::Blame("a.swap", 2_000 * MS)),
+            ("• a.swap took 2s (why?)", Row::Blame("a.swap", 2_000 * MS)),
+            ("a.swap 2s of 3s", Row::Unknown),
             ("912ms of work", Row::Unknown),
             (
                 "graphical.target @1min 5.569s",

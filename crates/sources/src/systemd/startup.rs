@@ -61,7 +61,33 @@ impl StartupTimes {
 /// what follows it has another form.
 #[must_use]
 pub fn parse_time_line(line: &str) -> Option<StartupTimes> {
-    let (_, text) = line.split_once("Startup finished in ")?;
+    let (_, text) = line.split_once(BEGIN)?;
+    parse_parts(text)
+}
+
+/// What systemd prints before the parts.
+const BEGIN: &str = "Startup finished in ";
+
+/// What people put before a line that they quote is no longer than this, in bytes.
+const LONGEST_LABEL: usize = 40;
+
+/// The line as people quote it: from its first number on, behind words of their own such as
+/// `before: `, or behind the rest of systemd's words. It names at least two parts, so that no
+/// other sum is taken for one.
+pub(super) fn parse_quoted(line: &str) -> Option<StartupTimes> {
+    let begin = line.find(|c: char| c.is_ascii_digit())?;
+    let (label, text) = line.split_at_checked(begin)?;
+    let is_label = |l: &str| {
+        let mut words = l.chars().filter(|c| !c.is_whitespace());
+        let plain = |c: char| c.is_alphabetic() || matches!(c, ':' | '-' | '*' | '=' | '(' | ')');
+        l.len() <= LONGEST_LABEL && words.all(plain)
+    };
+    let times = is_label(label).then(|| parse_parts(text))??;
+    (times.parts().count() > 1).then_some(times)
+}
+
+/// The parts and the total.
+fn parse_parts(text: &str) -> Option<StartupTimes> {
     let text = text.trim().trim_end_matches('.');
     let (parts, total) = match text.split_once(" = ") {
         // A page may have joined the line with the one that follows it.
@@ -255,7 +281,7 @@ pub(super) fn doubts(times: &StartupTimes, origin: Origin, recorder: &mut Record
 
 #[cfg(test)]
 mod tests {
-    use super::{StartupTimes, joined_target, parse_time_line};
+    use super::{StartupTimes, joined_target, parse_quoted, parse_time_line};
     use record::Nanos;
 
     fn times(parts: [i64; 6]) -> StartupTimes {
@@ -322,6 +348,30 @@ mod tests {
             "graphical.target reached after 1s in userspace",
         ] {
             assert_eq!(parse_time_line(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_lost_its_beginning_is_read() {
+        let found = Some(times([-1, -1, 1_500_000, -1, 2_000_000, 3_500_000]));
+        let parts = "1.500s (kernel) + 2s (userspace) = 3.500s";
+        for before in [
+            "",
+            "before: ",
+            "- Before (old): ",
+            "tartup finished in ",
+            "= ",
+        ] {
+            assert_eq!(parse_quoted(&format!("{before}{parts}")), found, "{before}");
+        }
+        for line in [
+            "1.500s (kernel) = 1.500s",
+            "1.5 apples + 2 pears = 3.5",
+            "host systemd[1]: finished in 1s (kernel) + 2s (userspace) = 3s",
+            "after a very long time of waiting for it to end: 1s (kernel) + 2s (userspace) = 3s",
+            "no number",
+        ] {
+            assert_eq!(parse_quoted(line), None, "{line}");
         }
     }
 

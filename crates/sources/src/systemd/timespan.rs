@@ -35,7 +35,10 @@ pub(super) fn prefix(text: &str) -> Option<(i64, &str)> {
     let mut total: Option<i128> = None;
     while !rest.is_empty() {
         let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
-        let Some(ns) = part(word) else {
+        let Some((ns, after)) = part(word)
+            .map(|ns| (ns, after))
+            .or_else(|| by_hand(word, after))
+        else {
             break;
         };
         total = Some(total.unwrap_or(0).checked_add(ns)?);
@@ -73,6 +76,41 @@ pub(super) fn joined(word: &str) -> Option<(i64, &str)> {
         }
     }
     Some((i64::try_from(total?).ok()?, rest))
+}
+
+/// Units as people write them, behind a blank or joined.
+const BY_HAND: [(&str, &str); 7] = [
+    ("s", "s"),
+    ("sec", "s"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("ms", "ms"),
+    ("min", "min"),
+];
+
+/// A time as people write it, and what follows it: `2.5 s`, `2,5s`, `2.5sec`, `1m2.5s`.
+fn by_hand<'a>(word: &str, after: &'a str) -> Option<(i128, &'a str)> {
+    if let Some((minutes, seconds)) = word.split_once('m')
+        && seconds.ends_with('s')
+        && let Some(minutes) = part(&format!("{minutes}min"))
+    {
+        return Some((minutes.checked_add(part(seconds)?)?, after));
+    }
+    let unit = |name: &str| BY_HAND.iter().find(|u| u.0 == name).map(|u| u.1);
+    let digits = word.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',');
+    let (number, name) = word.split_at(digits.unwrap_or(word.len()));
+    // A comma may be one between thousands, but not of seconds.
+    let (number, name, after) = match name {
+        "" => {
+            let (name, after) = after.split_once(' ').unwrap_or((after, ""));
+            (number, name, after)
+        }
+        _ => (number, name, after),
+    };
+    let name = unit(name).filter(|n| *n == "s" || !number.contains(','))?;
+    let ns = part(&format!("{}{name}", number.replacen(',', ".", 1)))?;
+    Some((ns, after))
 }
 
 /// One number with its unit: `2.764s`.
@@ -120,6 +158,14 @@ mod tests {
             (".5s", None),
             ("1.2.3s", None),
             ("1s x", None),
+            ("2.5 s", Some(2_500_000_000)),
+            ("1min 2,5 s", Some(62_500_000_000)),
+            ("2,5s", Some(2_500_000_000)),
+            ("2.5 seconds", Some(2_500_000_000)),
+            ("1m2.5s", Some(62_500_000_000)),
+            ("1,234ms", None),
+            ("1m", None),
+            ("3 x", None),
             ("999999999999999s", None),
             ("9999999999999y", None),
         ] {

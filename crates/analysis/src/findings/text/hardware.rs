@@ -78,6 +78,14 @@ pub(in crate::findings) fn programs_silence(gap: impl Display, next: impl Displa
     format!("Nothing is logged for {gap} before `{next}`")
 }
 
+pub(in crate::findings) fn programs_silences(
+    times: impl Display,
+    all: impl Display,
+    next: impl Display,
+) -> String {
+    format!("Nothing is logged {times} times, {all} in total, before the same: `{next}`")
+}
+
 pub(in crate::findings) const OF_ATA: &str =
     " The drive does not answer a command that reads a log by DMA; libata can do without it.";
 

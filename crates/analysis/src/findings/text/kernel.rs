@@ -35,6 +35,10 @@ pub(in crate::findings) fn self_test(time: impl Display, name: impl Display) -> 
     format!("The kernel tests itself for {time}: {name}")
 }
 
+pub(in crate::findings) fn long_module(module: &str, time: impl Display) -> String {
+    format!("The module `{module}` takes {time} to initialize")
+}
+
 pub(in crate::findings) fn long_calls(
     calls: impl Display,
     time: impl Display,

@@ -81,6 +81,15 @@ pub(in crate::findings) const GRAPHICS_DRIVER: &str = "It waits for the graphics
 pub(in crate::findings) const SAVED_STATE: &str = "It waits for its device, and restores what was set before the last shutdown. Mask it, or turn \
      it off with `systemd.restore_state=0`, if the default will do.";
 
+pub(in crate::findings) const BACKLIGHT: &str = "It waits for the graphics driver, and restores the brightness of the last shutdown. A driver that \
+     looks for a screen at an output without one (a TV, a dock) takes long: turn that output off \
+     (`video=SVIDEO-1:d` on the kernel command line, with the name from /sys/class/drm). Or mask the \
+     unit, or turn it off with `systemd.restore_state=0`.";
+
+pub(in crate::findings) const SPLASH: &str = "It belongs to the splash screen, which waits for the graphics driver and reads its pictures while \
+     other programs need the disk. Without `splash` on the kernel command line, or with \
+     `plymouth.enable=0`, it does not start.";
+
 pub(in crate::findings) const RANDOM: &str = "Before Linux 5.6 it may wait until the kernel has gathered enough random numbers. Trust the \
      processor's generator (`random.trust_cpu=on`), credit the saved seed \
      (`systemd.setenv=SYSTEMD_RANDOM_SEED_CREDIT=1`), or give a virtual machine a virtio-rng \

@@ -297,9 +297,97 @@ pub(in crate::findings) const INITRD_TIMED_OUT: &str = " systemd waits 90 s for 
      command line, /etc/crypttab and /etc/fstab of the initrd name (`root=`, `resume=`), and for a \
      TPM whose driver fails.";
 
+pub(in crate::findings) const USERSPACE_TIMED_OUT: &str = " systemd waits 90 s for a device that never appears: this is hardly longer. Look for a line of \
+     /etc/fstab or /etc/crypttab, a swap, or a TPM (`tpm2.target`: boot with \
+     `systemd.tpm2_wait=0`) that this machine does not have, and for a service that times out.";
+
+pub(in crate::findings) const USERSPACE_WITHOUT_NETWORK: &str = " systemd-networkd-wait-online.service waits 120 s for every network interface that it manages: \
+     this is hardly longer. Give those without a cable `RequiredForOnline=no` (netplan: \
+     `optional: true`), or mask the unit.";
+
+pub(in crate::findings) const USERSPACE_WITH_SCRIPTS: &str = " The scripts of the network (networking.service, network.service) wait 5 min for an address: \
+     this is hardly longer. Use `allow-hotplug` in /etc/network/interfaces, or remove interfaces \
+     that are not there.";
+
 pub(in crate::findings) fn again(time: impl Display) -> String {
     format!(" A second timeout follows and keeps systemd busy for another {time}.")
 }
+
+pub(in crate::findings) fn initramfs_waits(time: impl Display, what: impl Display) -> String {
+    format!("The initramfs waits {time} for {what}")
+}
+
+pub(in crate::findings) const ADDRESS: &str = "an address";
+
+pub(in crate::findings) fn lvm_waits(time: impl Display) -> String {
+    format!("LVM waits {time} for udev")
+}
+
+pub(in crate::findings) fn upstart_waits(time: impl Display) -> String {
+    format!("Upstart waits {time} for the network")
+}
+
+pub(in crate::findings) fn udev_busy(device: impl Display, time: impl Display) -> String {
+    format!("udev is busy with {device} for {time} or more")
+}
+
+pub(in crate::findings) fn android(from: &str, to: &str, time: impl Display) -> String {
+    format!("Android takes {time} from `{from}` to `{to}`")
+}
+
+/// What Android does before one of its events.
+pub(in crate::findings) fn android_why(to: &str) -> &'static str {
+    match to {
+        "start" => {
+            "The kernel and init run before it: their log (`dmesg`) shows what takes long there, \
+             such as a mount or a check of a file system."
+        }
+        "preload_end" => {
+            "The Zygote loads classes and resources. Preload fewer (`preloaded-classes`), and \
+             compile them ahead of time."
+        }
+        "pms_system_scan_start" | "pms_data_scan_start" | "pms_scan_end" | "pms_ready" => {
+            "PackageManager reads every package, and compiles those that it does not know yet. \
+             Remove packages that nobody uses, and compile ahead of time (dexpreopt). It takes \
+             longest at the first boot after an update."
+        }
+        _ => {
+            "Services of the system start here, one after another. `logcat -b all` with \
+             `SystemServerTiming` shows which takes long."
+        }
+    }
+}
+
+pub(in crate::findings) fn not_ready(unit: impl Display, time: impl Display) -> String {
+    format!("systemd waits {time} for {unit}, which does not become ready")
+}
+
+pub(in crate::findings) const NOT_READY: &str = "What is ordered after it waits until it has started or its time is over. Find out why it does not \
+     start (`journalctl -b -u`), mask it if nobody needs it, or let systemd not wait for it: \
+     `Type=simple` in place of `notify` or `forking`, or a shorter `TimeoutStartSec=`.";
+
+pub(in crate::findings) const SPOKEN_STAGE_1: &str = "The first stage of the boot (initrd) waits for this device. A swap file is not there before \
+     its file system is mounted, and a device of another machine never is: correct `swapDevices`, \
+     `boot.resumeDevice` (`resume=`) and `fileSystems`, or add the module of the disk to \
+     `boot.initrd.availableKernelModules`.";
+
+pub(in crate::findings) const SPOKEN_IPCONFIG: &str = "The initramfs asks for an address (DHCP), and nobody answers. Set the address with `ip=` on \
+     the kernel command line, name the interface that has a cable, or leave the network to the \
+     root file system. A switch port that learns its neighbors first (spanning tree) answers late.";
+
+pub(in crate::findings) const SPOKEN_ROOT: &str = "The initramfs waits for the device of the root. Build in the driver of the disk, and \
+     correct `root=` and `resume=`.";
+
+pub(in crate::findings) const SPOKEN_LVM: &str = "LVM waits for the entry of each device in udev's database, although udev does not run yet \
+     or any more. Set `obtain_device_list_from_udev = 0` in /etc/lvm/lvm.conf where LVM runs \
+     without udev, or start udev before it.";
+
+pub(in crate::findings) const SPOKEN_UPSTART: &str = "Upstart waits for every interface that /etc/network/interfaces marks with `auto`. Remove \
+     those that are not there, or use `allow-hotplug`.";
+
+pub(in crate::findings) const SPOKEN_UDEV: &str = "One event keeps udev busy: a program that a rule starts, or a driver that does not answer \
+     (`modprobe`). `udevadm control --log-level=debug` shows the rule; unplug the device or \
+     blacklist its driver to see whether the boot becomes shorter.";
 
 pub(in crate::findings) fn job(unit: impl Display, time: impl Display) -> String {
     format!("systemd waits {time} for the start job of `{unit}`")
@@ -396,6 +484,10 @@ pub(in crate::findings) fn with_serial_console(getty: &str) -> String {
 
 pub(in crate::findings) const WITH_INITRAMFS: &str = " systemd counts an initramfs that runs without systemd as the kernel's time. If there is one, \
      build it for this machine only, or boot without it.";
+
+pub(in crate::findings) const UNPACKS_INITRAMFS: &str = " systemd counts the initrd by itself, but the kernel unpacks the initramfs before: one that is \
+     large, or that xz or bzip2 compressed, takes seconds. Build it for this machine only, and \
+     compress it with zstd or lz4.";
 
 pub(in crate::findings) const fn phase_why(phase: Phase) -> &'static str {
     match phase {

@@ -12,8 +12,8 @@ const MOST_OF: i64 = 50;
 const OTHERS: i64 = 60;
 
 /// Of a list that a screen cut the end is missing: its shortest row is longer than this part
-/// of the userspace.
-const CUT_PARTS: i64 = 200;
+/// of the userspace. What is missing is shorter than that row, as the list is sorted.
+const CUT_PARTS: i64 = 50;
 
 /// What is saved of it, least and expected, in percent: of a whole list, and of one that was
 /// cut.

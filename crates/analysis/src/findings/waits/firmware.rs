@@ -23,6 +23,11 @@ const LEFT_OUT: &str = "rows left out";
 /// Of a stage: it may have one delay in it that can go, or be all delay.
 const OF_STAGE: (i64, i64, i64) = (10, 60, 100);
 
+/// No work of a stage takes longer than this, the training of memory for the first time aside:
+/// what is longer is a wait, or work that is done again and again.
+const LONGEST_WORK: Nanos = Nanos(10_000_000_000);
+const OF_EXCESS: (i64, i64, i64) = (40, 90, 100);
+
 /// Of what is read from flash and decompressed: from 66 MHz to 100 MHz is a third, another
 /// way of compression or caching more.
 const OF_LOADS: (i64, i64, i64) = (10, 40, 80);
@@ -89,12 +94,19 @@ fn stage(view: &View<'_>, span: &Span, time: Nanos, (from, to): (&str, &str)) ->
     };
     let (why, more) = text::firmware_why(from, to);
     let evidence = text::span(view.record.name(span.name), time);
-    let (low, expected, high) = OF_STAGE;
+    let part = |of_work: i64, of_excess: i64| {
+        let work = time.min(LONGEST_WORK);
+        Nanos(work.0 / 100 * of_work + (time - work).0 / 100 * of_excess)
+    };
     Found::new()
         .title(title)
         .why(why)
         .evidence([view.evidence(evidence, span.origin)])
-        .parts(time, low, expected, high)
+        .saving(
+            part(OF_STAGE.0, OF_EXCESS.0),
+            part(OF_STAGE.1, OF_EXCESS.1),
+            part(OF_STAGE.2, OF_EXCESS.2),
+        )
         .within(time)
         .names([from, to].into_iter().filter(|n| *n != LEFT_OUT))
         .names(more.iter().copied())

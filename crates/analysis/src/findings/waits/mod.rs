@@ -2,12 +2,14 @@
 //! names of what stands beside it.
 
 mod alone;
+mod android;
 mod firmware;
 mod idle;
 mod jobs;
 mod late;
 mod links;
 mod phase;
+mod spoken;
 mod stage;
 mod tail;
 mod timeout;
@@ -15,11 +17,16 @@ mod udev;
 mod units;
 
 pub(super) use alone::alone;
+pub(super) use android::{PROGRESS, progress};
 pub(super) use firmware::firmware;
 pub(super) use jobs::{RUNNING, START_RUNNING, running};
 pub(super) use late::{late, late_part, late_unit};
 pub(super) use links::{Link, fills_a_wait, is_before_a_longer_wait, links};
 pub(super) use phase::opaque;
+pub(super) use spoken::{
+    AFTER_WAITING, LONG_EVENT, NO_NETWORK, NO_RESPONSE, NOT_FOUND, NOT_READY, SECONDS_FOR,
+    TO_APPEAR, spoken,
+};
 pub(super) use stage::{READ, stages};
 pub(super) use tail::work_of_chain;
 pub(super) use timeout::timed_out;

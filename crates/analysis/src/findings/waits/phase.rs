@@ -29,6 +29,10 @@ const USUAL: Nanos = Nanos(10_000_000_000);
 const USUAL_FIRMWARE: Nanos = Nanos(20_000_000_000);
 const USUAL_USERSPACE: Nanos = Nanos(20_000_000_000);
 
+/// Of a kernel that only starts an initrd in which systemd runs: the initrd loads the modules,
+/// and what is longer is mostly the unpacking of it.
+const USUAL_BEFORE_INITRD: Nanos = Nanos(3_000_000_000);
+
 /// No firmware takes so long. Its time is a counter's, which some machines do not set to zero
 /// when they restart: it then has the time before, too.
 const IMPOSSIBLE_FIRMWARE: Nanos = Nanos(1_200_000_000_000);
@@ -68,7 +72,10 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
         if row.name == Phase::Firmware && time >= IMPOSSIBLE_FIRMWARE {
             return found.why(text::IMPOSSIBLE_FIRMWARE);
         }
+        // systemd counts an initrd as a part of its own only if systemd runs in it.
+        let has_initrd = view.phases.phases.iter().any(|p| p.name == Phase::Initrd);
         let usual = match row.name {
+            Phase::Kernel if has_initrd && summed_up(row) => USUAL_BEFORE_INITRD,
             Phase::Firmware => USUAL_FIRMWARE,
             Phase::Userspace => USUAL_USERSPACE,
             _ => USUAL,
@@ -95,13 +102,23 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
             found = found.saving(part(low), part(expected), high);
             found.more.push_str(text::INITRD_TIMED_OUT);
         }
-        // systemd counts an initrd as a part of its own only if systemd runs in it.
-        let has_initrd = || view.phases.phases.iter().any(|p| p.name == Phase::Initrd);
-        if row.name != Phase::Kernel || !summed_up(row) || has_initrd() {
-            return found;
+        if let Some((waited, why, names)) =
+            timeout::of_userspace(time).filter(|_| row.name == Phase::Userspace)
+        {
+            let (low, expected, _) = timeout::PARTS;
+            let part = |percent: i64| Nanos(waited.0 / 100 * percent);
+            found = found
+                .saving(part(low), part(expected), high)
+                .names(names.iter().copied());
+            found.more.push_str(why);
         }
-        found = found.names(["initramfs"]);
-        found.more.push_str(text::WITH_INITRAMFS);
+        if row.name == Phase::Kernel && summed_up(row) {
+            found = found.names(["initramfs"]);
+            found.more.push_str(match has_initrd {
+                true => text::UNPACKS_INITRAMFS,
+                false => text::WITH_INITRAMFS,
+            });
+        }
         found
     });
     found.collect()

@@ -47,6 +47,41 @@ pub(super) fn of_initrd(time: Nanos) -> Option<Nanos> {
     fits(Nanos::ZERO, time, OF_INITRD).then_some(TIMEOUT)
 }
 
+/// How long a userspace of which nothing else is known waits in vain, in words what for, and
+/// names of that: a device; the network of systemd-networkd (`--timeout=` of its program for the
+/// wait); the network of scripts (`TimeoutStartSec=5min` of networking.service).
+const OF_USERSPACE: [(Nanos, &str, &[&str]); 3] = [
+    (
+        TIMEOUT,
+        text::USERSPACE_TIMED_OUT,
+        &["/etc/fstab", "swap", "TPM"],
+    ),
+    (
+        Nanos(120_000_000_000),
+        text::USERSPACE_WITHOUT_NETWORK,
+        &[
+            "systemd-networkd-wait-online.service",
+            "network-online.target",
+        ],
+    ),
+    (
+        Nanos(300_000_000_000),
+        text::USERSPACE_WITH_SCRIPTS,
+        &["networking.service", "network.service"],
+    ),
+];
+
+/// What a userspace does besides takes no longer.
+const BESIDE: Nanos = Nanos(15_000_000_000);
+
+/// The wait that fills most of a userspace of this length, if it is one of those.
+pub(super) fn of_userspace(
+    time: Nanos,
+) -> Option<&'static (Nanos, &'static str, &'static [&'static str])> {
+    let mut known = OF_USERSPACE.iter();
+    known.find(|(wait, ..)| (Nanos::ZERO..=BESIDE).contains(&(time - *wait)))
+}
+
 /// Whether a unit of the chain begins when a job that began with the first unit times out.
 pub(super) fn is_one(view: &View<'_>, links: &[Link], later: &Link) -> bool {
     job(view, links, later).is_some()

@@ -1,0 +1,229 @@
+//! Waits of which programs say themselves how long they last.
+
+use crate::findings::found::Found;
+use crate::findings::remedies;
+use crate::findings::text::waits as text;
+use crate::findings::view::{Line, View, number};
+use record::Nanos;
+
+/// What the first stage of NixOS writes while it waits for a device, and the dots that it ends
+/// this with before the first second is over; each second adds one (`waitDevice` in
+/// nixos/modules/system/boot/stage-1-init.sh).
+pub(in crate::findings) const TO_APPEAR: &str = " to appear...";
+const FOR_DEVICE: &str = "waiting for device ";
+
+/// What klibc's ipconfig writes in an initramfs when nobody answered (`usr/kinit/ipconfig` of
+/// klibc).
+pub(in crate::findings) const NO_RESPONSE: &str = "IP-Config: no response after ";
+
+/// What mkinitcpio writes before it waits for the device of the root (`poll_device` in its
+/// init_functions), and what it writes if that never came.
+pub(in crate::findings) const SECONDS_FOR: &str = " seconds for device ";
+pub(in crate::findings) const NOT_FOUND: &str = "ERROR: device '";
+
+/// What LVM writes of each device for which udev has no entry
+/// (`udev_wait_for_device` in lib/device/dev-ext.c, dev-type.c).
+pub(in crate::findings) const AFTER_WAITING: &str =
+    "not initialized in udev database even after waiting ";
+
+/// What the failsafe of Upstart writes after 20 s, 60 s and 119 s without a network
+/// (`failsafe.conf` of Ubuntu).
+pub(in crate::findings) const NO_NETWORK: [&str; 3] = [
+    "Booting system without full network configuration",
+    "more seconds for network configuration",
+    "Waiting for network configuration...",
+];
+const NO_NETWORK_S: [i64; 3] = [119, 60, 20];
+
+/// What udev writes of an event when a third of its time is over (`worker_timeout` of udevd, 180
+/// s), and a second before, of a program that a rule starts.
+pub(in crate::findings) const LONG_EVENT: [&str; 2] = [
+    "is taking a long time",
+    "is taking longer than 59s to complete",
+];
+const LONG_EVENT_S: i64 = 60;
+
+/// What systemd writes of a service that was not ready in time (`service_sigchld_event` and
+/// `service_dispatch_timer` in src/core/service.c), now and before version 230; and how long it
+/// waits (`DefaultTimeoutStartSec=`) where the log does not show when it began.
+pub(in crate::findings) const NOT_READY: [&str; 2] = [
+    ".service: start operation timed out",
+    ".service start operation timed out",
+];
+const NOT_READY_S: i64 = 90;
+
+/// How systemd says that it begins.
+const STARTING: &str = "Starting ";
+
+/// A shorter time between the lines is no such wait, and a longer one has pauses in it.
+const READY_S: (i64, i64) = (5, 3_600);
+
+/// Of a wait that its program tells of.
+const PARTS: (i64, i64, i64) = (50, 90, 100);
+
+/// Of a wait that may have ended earlier.
+const MAY_END: (i64, i64, i64) = (0, 50, 100);
+
+/// No program waits so long, in seconds.
+const LONGEST_S: i64 = 100_000;
+
+fn seconds(s: i64) -> Nanos {
+    Nanos(s.clamp(0, LONGEST_S).saturating_mul(1_000_000_000))
+}
+
+fn told(view: &View<'_>, title: String, lines: &[Line<'_>], time: Nanos) -> Found {
+    let (low, expected, high) = PARTS;
+    Found::new()
+        .title(title)
+        .evidence(lines.iter().take(2).map(|l| view.quote(l)))
+        .parts(time, low, expected, high)
+        .within(time)
+}
+
+/// The last word that is left of `text` before `at`.
+fn word_before<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
+    let (before, _) = text.split_once(mark)?;
+    before.split_ascii_whitespace().next_back()
+}
+
+/// The first stage of NixOS waits for devices.
+fn of_stage_1(view: &View<'_>) -> Vec<Found> {
+    let each = view.said(TO_APPEAR).filter_map(|line| {
+        let device = line.behind(FOR_DEVICE)?.split_once(TO_APPEAR)?.0;
+        let dots = line.behind(TO_APPEAR)?;
+        let dots = dots.bytes().take_while(|b| *b == b'.').count();
+        let time = seconds(i64::try_from(dots).ok()?);
+        (time >= super::LEAST).then(|| {
+            told(view, text::initramfs_waits(time, device), &[line], time)
+                .why(text::SPOKEN_STAGE_1)
+                .names([device, "resume", "initrd"])
+        })
+    });
+    each.collect()
+}
+
+/// An initramfs asks for an address, and nobody answers.
+fn of_ipconfig(view: &View<'_>) -> Option<Found> {
+    let lines: Vec<Line<'_>> = view.said(NO_RESPONSE).collect();
+    let each = lines.iter().filter_map(|l| l.number(NO_RESPONSE));
+    let all = each
+        .filter_map(|n| i64::try_from(n).ok())
+        .fold(0, i64::saturating_add);
+    let time = seconds(all);
+    (all > 0).then(|| {
+        told(
+            view,
+            text::initramfs_waits(time, text::ADDRESS),
+            &lines,
+            time,
+        )
+        .why(text::SPOKEN_IPCONFIG)
+        .names(["IP-Config", "DHCP", "ip"])
+    })
+}
+
+/// mkinitcpio waits for the device of the root.
+fn of_mkinitcpio(view: &View<'_>) -> Option<Found> {
+    let line = view.said(SECONDS_FOR).next()?;
+    let time = word_before(line.text, SECONDS_FOR).and_then(number)?;
+    let device = line.behind(SECONDS_FOR)?.split_ascii_whitespace().next()?;
+    let time = seconds(i64::try_from(time).ok()?);
+    let is_vain = view.said(NOT_FOUND).any(|l| l.text.contains(device));
+    let found = told(view, text::initramfs_waits(time, device), &[line], time)
+        .why(text::SPOKEN_ROOT)
+        .names([device, "initrd", "root"]);
+    let (low, expected, high) = MAY_END;
+    Some(match is_vain {
+        true => found,
+        false => found.parts(time, low, expected, high),
+    })
+}
+
+/// LVM waits for udev, once for each device.
+fn of_lvm(view: &View<'_>) -> Option<Found> {
+    let lines: Vec<Line<'_>> = view.said(AFTER_WAITING).collect();
+    let each = lines.iter().filter_map(|l| l.number(AFTER_WAITING));
+    let us = each
+        .filter_map(|n| i64::try_from(n).ok())
+        .fold(0, i64::saturating_add);
+    let time = seconds(us / 1_000_000);
+    (time > Nanos::ZERO).then(|| {
+        told(view, text::lvm_waits(time), &lines, time)
+            .why(text::SPOKEN_LVM)
+            .names(["LVM", "obtain_device_list_from_udev", "udev"])
+    })
+}
+
+/// Upstart waits for the network.
+fn of_upstart(view: &View<'_>) -> Option<Found> {
+    let mut known = NO_NETWORK.iter().zip(NO_NETWORK_S);
+    let (line, time) = known.find_map(|(words, s)| Some((view.said(words).next()?, s)))?;
+    let time = seconds(time);
+    Some(
+        told(view, text::upstart_waits(time), &[line], time)
+            .why(text::SPOKEN_UPSTART)
+            .names(["/etc/network/interfaces", "networking"]),
+    )
+}
+
+/// udev is busy with one event.
+fn of_udev(view: &View<'_>) -> Option<Found> {
+    let lines = LONG_EVENT.iter().flat_map(|words| view.said(words));
+    let mut lines: Vec<Line<'_>> = lines
+        .filter(|l| l.text.contains("Worker [") || l.text.contains("Spawned process"))
+        .collect();
+    lines.sort_by_key(|l| l.at);
+    let device = |l: &Line<'_>| {
+        let words = ["Worker [", "Spawned process"]
+            .iter()
+            .find_map(|w| l.text.split_once(w));
+        let (before, _) = words?;
+        let device = before.trim_end().trim_end_matches(':');
+        Some(device.rsplit(' ').next()?.to_owned())
+    };
+    let first = lines.first()?;
+    let name = device(first).filter(|d| !d.is_empty() && !d.ends_with(']'));
+    let name = name.unwrap_or_else(|| "systemd-udevd".to_owned());
+    let time = seconds(LONG_EVENT_S);
+    Some(
+        told(view, text::udev_busy(&name, time), &lines, time)
+            .why(text::SPOKEN_UDEV)
+            .names([name.as_str(), "udev"]),
+    )
+}
+
+/// systemd waits for a service that does not become ready.
+fn of_service(view: &View<'_>) -> Option<Found> {
+    let mut lines = NOT_READY.iter().flat_map(|words| view.said(words));
+    let line = lines.next()?;
+    let words = NOT_READY.iter().find(|w| line.text.contains(**w))?;
+    let unit = format!("{}.service", word_before(line.text, words)?);
+    // Its name, or in older logs the words that describe it, of which nobody knows whose.
+    let source = line.message.origin.source;
+    let before = (0..line.at).rev().filter_map(|at| view.line(at));
+    let mut before = before.filter(|l| l.message.origin.source == source);
+    let begun = before.find(|l| l.text.contains(STARTING) && l.text.contains(&unit));
+    let begun = begun.and_then(|l| l.message.at).zip(line.message.at);
+    let (least, most) = READY_S;
+    let time = begun.map(|(from, to)| to - from);
+    let time = time.filter(|t| (seconds(least)..=seconds(most)).contains(t));
+    let time = time.unwrap_or(seconds(NOT_READY_S));
+    Some(
+        told(view, text::not_ready(&unit, time), &[line], time)
+            .why(text::NOT_READY.to_owned() + &remedies::more(&unit))
+            .names([unit.clone()])
+            .names(remedies::names(&unit)),
+    )
+}
+
+/// The waits that programs tell of.
+pub(in crate::findings) fn spoken(view: &View<'_>) -> Vec<Found> {
+    let mut all = of_stage_1(view);
+    all.extend(of_ipconfig(view));
+    all.extend(of_mkinitcpio(view));
+    all.extend(of_lvm(view));
+    all.extend(of_upstart(view));
+    all.extend(of_udev(view));
+    all.extend(of_service(view));
+    all
+}
