@@ -120,8 +120,8 @@ pub(super) fn ubi_scan(view: &View<'_>) -> Option<Found> {
     )
 }
 
-/// Lines that come right behind the mount of a root.
-fn mount_of<'a>(view: &'a View<'_>, text: &str) -> Option<(Line<'a>, Nanos)> {
+/// A line that comes right behind the mount of a root, and how long nothing was said before it.
+pub(super) fn mount_of<'a>(view: &'a View<'_>, text: &str) -> Option<(Line<'a>, Nanos)> {
     let line = view.said(text).next()?;
     let at = line.message.at?;
     let before = (0..line.at).rev().take(4).filter_map(|i| view.line(i));
