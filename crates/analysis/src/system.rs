@@ -229,6 +229,14 @@ pub enum ImageKind {
         /// What summaries in all of them would save a mount, in nanoseconds,
         /// on the chip that is assumed.
         saves_ns: u64,
+        /// How long that chip takes to mount it as it is, in nanoseconds.
+        mount_ns: u64,
+        /// Of that, each erase block that nothing was written to, in nanoseconds.
+        erased_ns: u64,
+        /// Bytes of an erase block.
+        erase_size: u64,
+        /// How many of them the image has.
+        blocks: u64,
     },
     /// A UBI image.
     Ubi {

@@ -215,6 +215,10 @@ fn packed_programs_in_nor_flash_could_be_executed_there() {
         used_blocks: 1,
         summarised: 1,
         saves_ns: 0,
+        mount_ns: 0,
+        erased_ns: 0,
+        erase_size: 131_072,
+        blocks: 1,
     };
     let all = of(nor, jffs2);
     assert!(all.first().unwrap().why.contains("JFFS2 of its own"));

@@ -183,6 +183,10 @@ fn images_tell_what_they_cost() {
         used_blocks: 300,
         summarised,
         saves_ns: 2_000_000_000,
+        mount_ns: 3_000_000_000,
+        erased_ns: 1_000_000,
+        erase_size: 131_072,
+        blocks: 300,
     };
     assert_eq!(of_image(jffs2(0))[0].id, "jffs2-summary");
     assert_eq!(of_image(jffs2(300)).len(), 0);
@@ -225,6 +229,81 @@ fn images_tell_what_they_cost() {
         .collect();
     let check = ("ubi-static-check", Some("ubi-skip-check=1"));
     assert_eq!(of_ubi, [check, ("ubi-fastmap", Some("ubi-fastmap=on"))]);
+}
+
+/// What a log shows of a mount tells how long this chip takes, and which part of it the image is.
+#[test]
+fn a_log_that_shows_flash_being_read_says_how_long_it_takes() {
+    let booted = |root: &str, what: ImageKind, log: &str| {
+        let place = Place {
+            source: "flash.img".to_owned(),
+            offset: 0,
+        };
+        let system = SystemFacts {
+            images: vec![ImageFact { place, what }],
+            ..SystemFacts::default()
+        };
+        let all = advised(
+            &(BOOT.replace("mmcblk0p2 rootwait CMDLINE", root) + log),
+            &system,
+        )
+        .findings;
+        let found = all
+            .into_iter()
+            .find(|f| ["jffs2-summary", "ubi-static-check"].contains(&f.id));
+        let found = found.unwrap();
+        let (low, high) = found.saving.unwrap();
+        let ms = [low, found.expected, high].map(|t| t.0 / 1_000_000);
+        (ms, found.evidence.len())
+    };
+    let of = |what: ImageKind, log: &str| booted("ram0", what, log);
+    let jffs2 = || ImageKind::Jffs2 {
+        programs: 0,
+        used_blocks: 32,
+        summarised: 0,
+        saves_ns: 300_000_000,
+        mount_ns: 320_000_000,
+        erased_ns: 1_200_000,
+        erase_size: 131_072,
+        blocks: 32,
+    };
+    let chip = "say 10ms 5 Creating 1 MTD partitions on \"NAND\":\n\
+                say 11ms 5 0x000000000000-0x000008000000 : \"root\"\n";
+    let mounted = "say 20ms 5 x\nsay 3040.8ms 5 jffs2: notice: (86) jffs2_build_xattr_subsystem: \
+                   complete building xattr subsystem\n";
+    assert_eq!(of(jffs2(), ""), ([90, 300, 450], 1));
+    // Twice as long as is assumed of the 32 blocks and of 992 that are erased.
+    assert_eq!(
+        of(jffs2(), &format!("{chip}{mounted}")),
+        ([180, 600, 900], 2)
+    );
+    // Of the root's partition, and of none where there are several.
+    let several = format!("{chip}say 12ms 5 0x000008000000-0x000008400000 : \"data\"\n{mounted}");
+    assert_eq!(of(jffs2(), &several), ([90, 300, 450], 1));
+    let of_root = booted("mtdblock0", jffs2(), &several);
+    assert_eq!(of_root, ([180, 600, 900], 2));
+    // Programs were silent before it, or it is not the mount.
+    let silent = mounted.replace("3040.8ms", "9s");
+    assert_eq!(of(jffs2(), &format!("{chip}{silent}")), ([90, 300, 450], 1));
+    let short = mounted.replace("3040.8ms", "30ms");
+    assert_eq!(of(jffs2(), &format!("{chip}{short}")), ([90, 300, 450], 1));
+
+    let ubi = || ImageKind::Ubi {
+        blocks: 1_024,
+        fastmap_saves_ns: 0,
+        checked_bytes: 20_000_000,
+        checked_ns: 2_400_000_000,
+        checked_volume: None,
+    };
+    let made = |time: &str| {
+        format!("say 20ms 5 x\nsay {time} 6 block ubiblock0_0: created from ubi0:0(rootfs)\n")
+    };
+    assert_eq!(of(ubi(), ""), ([480, 2_400, 4_800], 1));
+    assert_eq!(of(ubi(), &made("3020ms")), ([1_500, 3_000, 3_300], 2));
+    // It is checked when it is first opened, which may be the mount.
+    let later = made("30ms") + "say 3030ms 6 VFS: Mounted root (squashfs filesystem)\n";
+    assert_eq!(of(ubi(), &later), ([1_500, 3_000, 3_300], 2));
+    assert_eq!(of(ubi(), &made("30ms")), ([480, 2_400, 4_800], 1));
 }
 
 /// The command line of an image stands in for one that a log has lost, and never for another.

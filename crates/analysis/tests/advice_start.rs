@@ -394,6 +394,41 @@ fn on_one_processor_a_unit_costs_what_it_computes() {
     assert_ne!(f.expected.0 / 1_000_000, 30);
 }
 
+/// systemd-journald does the work of a flush: what it says of it counts, else what it has to move.
+#[test]
+fn on_one_processor_a_flush_costs_what_the_daemon_computes_for_it() {
+    let text = "mark 1s systemd-started -
+        mark 1.1s units-load-finish -
+        span unit 1.1s 1.1s init.scope cpu=140ms
+        span unit 1.2s 2s systemd-journal-flush.service cpu=10ms
+        span unit 1.2s 2.8s other.service cpu=30ms
+        span unit 2.8s 2.8s multi-user.target
+        after multi-user.target other.service
+        say 1ms 6 smp: Brought up 1 node, 1 CPU\n"
+        .to_owned();
+    let expected = |more: &str| {
+        let f = one(&(text.clone() + more), "", "journal-flush").unwrap();
+        f.expected.0 / 1_000
+    };
+    // Its own 10 ms, half of the 40 ms that the manager took for two units, and one message
+    // at 500 MIPS.
+    assert_eq!(expected(""), 30_110);
+    let many = "say 2ms 6 x\n".repeat(499);
+    assert_eq!(expected(&many), 85_000);
+    // The kernel says two lines of a call.
+    let call = "span initcall 3ms 4ms a_init\n";
+    assert_eq!(expected(&(many.clone() + call)), 85_220);
+    // What was said after it began was not moved.
+    assert_eq!(expected(&(many.clone() + "say 1.3s 6 x\n")), 85_000);
+    for (time, us) in [("17.5ms", 17_500), ("850us", 850), ("1min 2.5s", 770_000)] {
+        let said = format!(
+            "say 1.5s 6 systemd-journald[9]: Time spent on flushing to /var/log/journal/1f is {time} \
+             for 9 entries.\n"
+        );
+        assert_eq!(expected(&(many.clone() + &said)), 30_000 + us, "{time}");
+    }
+}
+
 /// What makes a cache sleeps for nothing: on one processor others run while it reads.
 #[test]
 fn on_one_processor_a_rebuilt_cache_costs_what_it_computes() {

@@ -430,6 +430,10 @@ fn jffs2_fact(image: &Part<'_>) -> Option<ImageKind> {
         used_blocks: count("-=sS"),
         summarised: count("sS"),
         saves_ns: report.mount.now_ns.saturating_sub(report.mount.summary_ns),
+        mount_ns: report.mount.now_ns,
+        erased_ns: report.mount.profile.erased_ns(),
+        erase_size: u64::from(report.erase_size),
+        blocks: report.blocks,
     })
 }
 

@@ -1,6 +1,7 @@
 //! What boot and flash images say, whether they were booted or not.
 
 use super::evidence::Evidence;
+use super::flash;
 use super::found::Found;
 use super::initramfs;
 use super::loader::USUAL_RATE;
@@ -309,17 +310,37 @@ pub(super) fn jffs2_summary(view: &View<'_>) -> Vec<Found> {
             used_blocks,
             summarised,
             saves_ns,
+            mount_ns,
+            erased_ns,
+            erase_size,
+            blocks,
             ..
         } = image.what
         else {
             return None;
         };
         let bare = used_blocks.saturating_sub(summarised);
-        let time = nanos(saves_ns);
         let found = Found::new().evidence([Evidence {
             text: text::summaries(summarised, used_blocks),
             place: image.place.clone(),
         }]);
+        let mounted = flash::jffs2_mounted(view);
+        let measured = mounted.as_ref().and_then(|(_, took)| {
+            // The rest of the chip is looked at as well.
+            let all = flash::partition(view)?.checked_div(erase_size)?;
+            let rest = all.saturating_sub(blocks).saturating_mul(erased_ns);
+            let assumed = mount_ns.saturating_add(rest);
+            let share = |took: Nanos| {
+                let saves = i128::from(saves_ns) * i128::from(took.0);
+                i64::try_from(saves.checked_div(i128::from(assumed))?).ok()
+            };
+            let took = Some(*took).filter(|t| flash::is_like(*t, assumed))?;
+            share(took).map(Nanos)
+        });
+        let time = measured.unwrap_or(nanos(saves_ns));
+        let mounted = mounted.filter(|_| measured.is_some());
+        let most = mounted.as_ref().map_or(Nanos(i64::MAX), |(_, took)| *took);
+        let found = found.evidence(mounted.map(|(line, _)| view.quote(&line)));
         // A kernel without the option reads every node, summary or not.
         if let Some(config) = ignores_summaries(view) {
             return (used_blocks > 0).then(|| {
@@ -332,13 +353,19 @@ pub(super) fn jffs2_summary(view: &View<'_>) -> Vec<Found> {
                     .why(text::ignored_why(bare, used_blocks))
                     .evidence(evidence)
                     .parts(time, 0, 100, 150)
+                    .at_most(most)
                     .treatment(READING_SUMMARIES)
             });
         }
         (bare > 0).then(|| {
+            let mut why = text::jffs2_why(bare, used_blocks);
+            if measured.is_some() {
+                why.push_str(&text::mounted_in(most));
+            }
             found
-                .why(text::jffs2_why(bare, used_blocks))
+                .why(why)
                 .parts(time, 30, 100, 150)
+                .at_most(most)
                 .treatment("jffs2=summaries")
         })
     });
@@ -363,19 +390,27 @@ pub(super) fn ubi_static(view: &View<'_>) -> Vec<Found> {
         };
         let bytes = Some(checked_bytes).filter(|b| *b > 0)?;
         let time = nanos(checked_ns);
-        let why = text::ubi_static_why(bytes);
-        Some(
-            Found::new()
-                .why(why)
-                .evidence([Evidence {
-                    text: text::static_bytes(bytes),
-                    place: image.place.clone(),
-                }])
-                // All of the check goes. Chip and processor are assumed, and software that
-                // corrects errors may take as long as the chip.
-                .parts(time, 20, 100, 200)
-                .maybe_treatment(checked_volume.map(|id| format!("ubi-skip-check={id}"))),
-        )
+        let mut why = text::ubi_static_why(bytes);
+        let opened = flash::ubi_opened(view).filter(|(_, t)| flash::is_like(*t, checked_ns));
+        if let Some((_, took)) = opened {
+            why.push_str(&text::opened_in(took));
+        }
+        let found = Found::new()
+            .why(why)
+            .evidence([Evidence {
+                text: text::static_bytes(bytes),
+                place: image.place.clone(),
+            }])
+            .evidence(opened.as_ref().map(|(line, _)| view.quote(line)))
+            .maybe_treatment(checked_volume.map(|id| format!("ubi-skip-check={id}")));
+        // All of the check goes.
+        Some(match opened {
+            // Another program may be silent before it, and the lines lie inside it.
+            Some((_, took)) => found.parts(took, 50, 100, 110),
+            // Chip and processor are assumed, and software that corrects errors may take as long
+            // as the chip.
+            None => found.parts(time, 20, 100, 200),
+        })
     });
     found.collect()
 }

@@ -22,6 +22,7 @@ mod falcon;
 mod filesystems;
 mod finding;
 mod firmware;
+mod flash;
 mod found;
 mod fstab;
 mod group;

@@ -2,7 +2,7 @@
 
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
-use super::requests::{WAITED, root_read};
+use super::requests::root_read;
 use super::text::storage as text;
 use super::view::{Line, View};
 use crate::system::KernelConfig;
@@ -120,8 +120,8 @@ pub(super) fn ubi_scan(view: &View<'_>) -> Option<Found> {
     )
 }
 
-/// Lines that come right behind the mount of a root.
-fn mount_of<'a>(view: &'a View<'_>, text: &str) -> Option<(Line<'a>, Nanos)> {
+/// A line that comes right behind the mount of a root, and how long nothing was said before it.
+pub(super) fn mount_of<'a>(view: &'a View<'_>, text: &str) -> Option<(Line<'a>, Nanos)> {
     let line = view.said(text).next()?;
     let at = line.message.at?;
     let before = (0..line.at).rev().take(4).filter_map(|i| view.line(i));
@@ -208,7 +208,7 @@ pub(super) fn partition_search(view: &View<'_>) -> Option<Found> {
     let end = view.phases.end();
     let is_its = |r: &Request| {
         let task = r.task.map(|t| view.record.name(t));
-        r.operation == Operation::Read && r.bytes <= PAGE && task == Some(SEARCH)
+        r.operation == Operation::Read && task == Some(SEARCH)
     };
     let mut done: Vec<(Nanos, &Request)> = view
         .record
@@ -219,7 +219,7 @@ pub(super) fn partition_search(view: &View<'_>) -> Option<Found> {
     done.sort_by_key(|(at, r)| (*at, r.sector));
     // What the device took for them: others' requests were under way at the same time.
     let mut last: BTreeMap<Device, Nanos> = BTreeMap::new();
-    let mut time = Nanos::ZERO;
+    let (mut time, mut ahead) = (Nanos::ZERO, Nanos::ZERO);
     let mut reads = Vec::new();
     for (at, r) in done {
         let before = last.insert(r.device, at).unwrap_or(Nanos::ZERO);
@@ -227,8 +227,12 @@ pub(super) fn partition_search(view: &View<'_>) -> Option<Found> {
             continue;
         };
         let took = (at - first.max(before)).max(Nanos::ZERO);
-        time = time + took;
-        reads.push((took, r));
+        if r.bytes <= PAGE {
+            time = time + took;
+            reads.push((took, r));
+        } else if !reads.is_empty() {
+            ahead = ahead + took;
+        }
     }
     if time < SHORT_SEARCH {
         return None;
@@ -240,7 +244,9 @@ pub(super) fn partition_search(view: &View<'_>) -> Option<Found> {
     Some(
         Found::new()
             .evidence(shown)
-            .parts(time, 0, WAITED, 100)
+            // systemd waits for each of its generators. Another one may read for as long, and
+            // what is read ahead beside the pages may be waited for, too.
+            .saving(Nanos::ZERO, time, time + ahead)
             .scope(Scope::Serial)
             .treatment("cmdline+=systemd.gpt_auto=no"),
     )

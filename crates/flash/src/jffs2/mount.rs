@@ -121,6 +121,16 @@ impl Storage {
     }
 }
 
+impl Profile {
+    /// How long an erase block takes that nothing was written to, nanoseconds.
+    #[must_use]
+    pub fn erased_ns(&self) -> u64 {
+        let mut reads = Reads::default();
+        reads.erased(self.storage, 1);
+        self.storage.time_ns(reads)
+    }
+}
+
 impl Reads {
     fn read(&mut self, storage: Storage, bytes: u64) {
         self.calls += 1;

@@ -4,7 +4,9 @@ use crate::findings::found::one;
 use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
-use crate::findings::{devices, filesystems, images, in_place, requests, root, storage, units};
+use crate::findings::{
+    devices, filesystems, flash, images, in_place, requests, root, storage, units,
+};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -113,12 +115,16 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A JFFS2 image has no summaries",
         about: "Without summaries JFFS2 reads every node when it is mounted. Add them with `firstlight flash summarize`.",
-        model: "reads of a mount with and without summaries, on an assumed flash chip",
+        model: "reads of a mount with and without summaries, on an assumed flash chip; where the kernel log shows the mount and the partition, as a share of how long the mount took",
         risk: "a few bytes per erase block",
         confidence: Confidence::Medium,
-        needs: "a JFFS2 image (`--image`)",
+        needs: "a JFFS2 image (`--image`); more precise with a kernel log that is not quiet",
         treatment: Some("jffs2=summaries"),
-        watch: &[],
+        watch: &[
+            flash::JFFS2_MOUNTED[0],
+            flash::JFFS2_MOUNTED[1],
+            flash::PARTITIONS,
+        ],
         find: |v: &View<'_>| images::jffs2_summary(v),
     },
     Rule {
@@ -242,12 +248,12 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "UBI checks a static volume in full",
         about: "UBI reads and checksums a static volume in full when it is opened.",
-        model: "reads of the check, on an assumed flash chip and processor; slower ones take up to twice that",
+        model: "the silence before the kernel has opened the volume, which is measured; without a log of that, reads of the check on an assumed flash chip and processor, and slower ones take up to twice that",
         risk: "damage is found only when the damaged part is read",
         confidence: Confidence::Medium,
-        needs: "a UBI image (`--image`)",
+        needs: "a UBI image (`--image`); more precise with a kernel log that is not quiet",
         treatment: Some("ubi-skip-check=VOLUME"),
-        watch: &[],
+        watch: &flash::UBI_OPENED,
         find: |v: &View<'_>| images::ubi_static(v),
     },
     Rule {

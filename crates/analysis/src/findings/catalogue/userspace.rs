@@ -6,7 +6,7 @@ use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
 use crate::findings::{
     cloud_init, coldplug, modules, order, pictures, processes, random, scripts, shells, silence,
-    storage, units, waits,
+    storage, units, waits, work,
 };
 
 /// Its rules, in the order of ids.
@@ -104,12 +104,12 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Userspace,
         title: "systemd writes the journal to disk during boot",
         about: "systemd-journal-flush copies the messages logged so far to /var/log/journal and scans large archived journal files.",
-        model: "measured: the time this boot spent on it",
+        model: "measured: the time this boot spent on it. On one CPU, unless first light waits for it alone: the CPU time of its control group and of systemd for a unit, and the time that systemd-journald says it took, or 55,000 instructions for each message before it",
         risk: "messages are lost at power-off",
         confidence: Confidence::High,
         needs: "systemd units",
         treatment: Some("journald=volatile"),
-        watch: &[],
+        watch: &[work::MOVED],
         find: |v: &View<'_>| one(units::journal_flush(v)),
     },
     Rule {
@@ -188,7 +188,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Userspace,
         title: "systemd searches the disk for partitions",
         about: "`systemd-gpt-auto-generator` reads the places where file systems and partition tables are announced, across the whole disk, before any unit starts. Where `root=` and /etc/fstab name the mounts, it finds nothing new. Add `systemd.gpt_auto=no`.",
-        model: "rule of thumb: half of the device time of its one-page reads, because half of a device's busy time counts as waited for",
+        model: "measured: the device time of its one-page reads, because systemd waits for its generators; with what is read ahead beside them at most",
         risk: "a swap, /home or EFI partition that is found only by its type is no longer mounted",
         confidence: Confidence::Medium,
         needs: "block events with task names",

@@ -128,6 +128,14 @@ pub(in crate::findings) fn ubi_static_why(bytes: impl Display) -> String {
     )
 }
 
+pub(in crate::findings) fn mounted_in(took: impl Display) -> String {
+    format!(" This boot took {took} to mount it.")
+}
+
+pub(in crate::findings) fn opened_in(took: impl Display) -> String {
+    format!(" This boot took {took} to open it.")
+}
+
 pub(in crate::findings) fn static_bytes(bytes: impl Display) -> String {
     format!("{bytes} bytes in static volumes without the skip-check flag")
 }
