@@ -523,6 +523,19 @@ fn a_search_for_partitions_is_found_by_whose_reads_they_are() {
     let found = one(&text("systemd-gpt-aut"), Vec::new(), "partition-search").unwrap();
     // The 38 ms that the device took: systemd waits for its generators.
     assert_eq!(found.expected, record::Nanos::from_millis(38));
+    // Its program is longer than a page, and what lies around the pages as well.
+    let longer = "request read 9 65536 900000us 900000us 950000us task=systemd-gpt-aut\n\
+                  request read 1032 65536 1040000us 1040000us 1050000us task=systemd-gpt-aut\n\
+                  mark 900ms generators-start -\nmark 1070ms generators-finish -\n";
+    let whole = one(
+        &(text("systemd-gpt-aut") + longer),
+        Vec::new(),
+        "partition-search",
+    )
+    .unwrap();
+    assert_eq!(whole.expected, record::Nanos::from_millis(48));
+    // At most what all generators take.
+    assert_eq!(whole.saving.unwrap().1, record::Nanos::from_millis(170));
     assert_eq!(
         found.treatment.as_deref(),
         Some("cmdline+=systemd.gpt_auto=no")

@@ -197,8 +197,12 @@ pub(super) fn unclean(view: &View<'_>) -> Option<Found> {
 /// (`TASK_COMM_LEN`).
 const SEARCH: &str = "systemd-gpt-aut";
 
-/// It reads pages of the disk itself; what is longer are its own program and libraries.
+/// It reads pages of the disk itself, and then what lies around them. What is longer before the
+/// first page are its own program and libraries.
 const PAGE: u64 = 4 << 10;
+
+/// When the generators of systemd are started, and when all are done.
+const GENERATORS: (&str, &str) = ("generators-start", "generators-finish");
 
 /// Shorter searches are not worth a word.
 const SHORT_SEARCH: Nanos = Nanos::from_millis(5);
@@ -219,7 +223,7 @@ pub(super) fn partition_search(view: &View<'_>) -> Option<Found> {
     done.sort_by_key(|(at, r)| (*at, r.sector));
     // What the device took for them: others' requests were under way at the same time.
     let mut last: BTreeMap<Device, Nanos> = BTreeMap::new();
-    let (mut time, mut ahead) = (Nanos::ZERO, Nanos::ZERO);
+    let mut time = Nanos::ZERO;
     let mut reads = Vec::new();
     for (at, r) in done {
         let before = last.insert(r.device, at).unwrap_or(Nanos::ZERO);
@@ -228,15 +232,18 @@ pub(super) fn partition_search(view: &View<'_>) -> Option<Found> {
         };
         let took = (at - first.max(before)).max(Nanos::ZERO);
         if r.bytes <= PAGE {
-            time = time + took;
             reads.push((took, r));
-        } else if !reads.is_empty() {
-            ahead = ahead + took;
+        }
+        if !reads.is_empty() {
+            time = time + took;
         }
     }
     if time < SHORT_SEARCH {
         return None;
     }
+    let at = |name: &str| view.record.mark(name).map(|m| m.at);
+    let generators = at(GENERATORS.0).zip(at(GENERATORS.1));
+    let all = generators.map(|(begun, done)| done - begun);
     let shown = reads.iter().take(super::evidence::SHOWN).map(|(took, r)| {
         let text = text::read(r.bytes, r.sector, took);
         view.evidence(text, r.origin)
@@ -244,9 +251,9 @@ pub(super) fn partition_search(view: &View<'_>) -> Option<Found> {
     Some(
         Found::new()
             .evidence(shown)
-            // systemd waits for each of its generators. Another one may read for as long, and
-            // what is read ahead beside the pages may be waited for, too.
-            .saving(Nanos::ZERO, time, time + ahead)
+            // systemd waits for each of its generators. Another one may take as long; and this
+            // one reads its libraries before, and computes between its reads.
+            .saving(Nanos::ZERO, time, time.max(all.unwrap_or_default()))
             .scope(Scope::Serial)
             .treatment("cmdline+=systemd.gpt_auto=no"),
     )

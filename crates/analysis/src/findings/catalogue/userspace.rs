@@ -188,7 +188,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Userspace,
         title: "systemd searches the disk for partitions",
         about: "`systemd-gpt-auto-generator` reads the places where file systems and partition tables are announced, across the whole disk, before any unit starts. Where `root=` and /etc/fstab name the mounts, it finds nothing new. Add `systemd.gpt_auto=no`.",
-        model: "measured: the device time of its one-page reads, because systemd waits for its generators; with what is read ahead beside them at most",
+        model: "measured: the device time of its reads from the first page on, because systemd waits for its generators; at most all of the time that they take",
         risk: "a swap, /home or EFI partition that is found only by its type is no longer mounted",
         confidence: Confidence::Medium,
         needs: "block events with task names",
