@@ -45,8 +45,9 @@ impl Store {
     pub fn open(folder: &Path) -> Result<Self, LabError> {
         fs::create_dir_all(folder).map_err(io_error(folder, "cannot be created"))?;
         let journal = Journal::open(folder.join(JOURNAL))?;
-        // What a run that was cut off had begun.
-        removed(&folder.join(BEGUN))?;
+        // What a run that was cut off had begun. Its emulators may still write there: then the
+        // trial that begins anew there removes it.
+        let _ = fs::remove_dir_all(folder.join(BEGUN));
         Ok(Self {
             folder: folder.to_owned(),
             journal,
@@ -137,6 +138,18 @@ impl Store {
     }
 }
 
+impl Drop for Store {
+    /// Removes the folders of trials that began, which are empty if all ended. Before, another
+    /// trial may be about to begin in one of them.
+    fn drop(&mut self) {
+        let begun = self.folder.join(BEGUN);
+        for variant in fs::read_dir(&begun).into_iter().flatten().flatten() {
+            let _ = fs::remove_dir(variant.path());
+        }
+        let _ = fs::remove_dir(&begun);
+    }
+}
+
 /// The trials that the journal of the output folder `out` names, as far as it can
 /// be read. Nothing is changed.
 #[must_use]
@@ -168,12 +181,7 @@ pub fn begin(out: &Path, id: &TrialId) -> Result<PathBuf, LabError> {
 pub fn take_place(out: &Path, id: &TrialId) -> Result<(), LabError> {
     let begun = begun(out, id);
     let folder = clear(out, id)?;
-    fs::rename(&begun, &folder).map_err(io_error(&folder, "cannot be written"))?;
-    // Those of other trials that are under way are not empty.
-    for left in begun.ancestors().skip(1).take(2) {
-        let _ = fs::remove_dir(left);
-    }
-    Ok(())
+    fs::rename(&begun, &folder).map_err(io_error(&folder, "cannot be written"))
 }
 
 fn begun(out: &Path, id: &TrialId) -> PathBuf {
