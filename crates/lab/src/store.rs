@@ -190,16 +190,11 @@ fn begun(out: &Path, id: &TrialId) -> PathBuf {
         .join(folder.strip_prefix(TRIALS).unwrap_or(&folder))
 }
 
+/// Makes a folder that has nothing in it.
 fn empty(folder: &Path) -> Result<(), LabError> {
-    removed(folder)?;
-    fs::create_dir_all(folder).map_err(io_error(folder, "cannot be created"))
-}
-
-/// Removes a folder, if it is there.
-fn removed(folder: &Path) -> Result<(), LabError> {
     match fs::remove_dir_all(folder) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(io_error(folder, "cannot be removed")(e)),
-        _ => Ok(()),
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(io_error(folder, "cannot be emptied")(e)),
+        _ => fs::create_dir_all(folder).map_err(io_error(folder, "cannot be created")),
     }
 }
 
