@@ -10,6 +10,7 @@ import random
 import shutil
 import struct
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,14 +59,22 @@ def mounted(image: Path, at: Path, options: str) -> Iterator[Path]:
 @contextmanager
 def syncing(at: Path, syncs: bool) -> Iterator[None]:
     """Has a filesystem written to its disk all the time, if `syncs`."""
-    script = ["sh", "-c", 'while sync -f "$0"; do sleep 0.02; done', str(at)]
-    process = subprocess.Popen(script) if syncs else None
+    ended = threading.Event()
+
+    def sync() -> None:
+        while not ended.wait(0.02):
+            _run("sync", "-f", at)
+
+    thread = threading.Thread(target=sync)
+    if syncs:
+        thread.start()
     try:
         yield
     finally:
-        if process:
-            process.terminate()
-            process.wait()
+        # The last sync is over before the filesystem is unmounted.
+        ended.set()
+        if syncs:
+            thread.join()
 
 
 def check(image: Path) -> None:

@@ -330,12 +330,10 @@ pub(super) fn jffs2_summary(view: &View<'_>) -> Vec<Found> {
             let all = flash::partition(view)?.checked_div(erase_size)?;
             let rest = all.saturating_sub(blocks).saturating_mul(erased_ns);
             let assumed = mount_ns.saturating_add(rest);
-            let share = |took: Nanos| {
-                let saves = i128::from(saves_ns) * i128::from(took.0);
-                i64::try_from(saves.checked_div(i128::from(assumed))?).ok()
-            };
             let took = Some(*took).filter(|t| flash::is_like(*t, assumed))?;
-            share(took).map(Nanos)
+            let saves = i128::from(saves_ns) * i128::from(took.0);
+            let share = saves.checked_div(i128::from(assumed))?;
+            i64::try_from(share).ok().map(Nanos)
         });
         let time = measured.unwrap_or(nanos(saves_ns));
         let mounted = mounted.filter(|_| measured.is_some());

@@ -240,7 +240,7 @@ impl Reader {
         let mut outcome = Outcome::Other;
         let mut at = 0;
         loop {
-            // The stamp of a line that was sorted by its time stands in the middle of it.
+            // A line of a sorted list has its own stamp in the middle: no other line begins there.
             let is_sorted = || sorted(shaped.text.trim_ascii()).is_some();
             let alone = call(shaped.text).is_some_and(|c| c.is_whole_initcall()) || is_sorted();
             let glued = match shaped.sequence {

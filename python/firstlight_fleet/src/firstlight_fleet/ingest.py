@@ -168,4 +168,3 @@ def _commit(store: Store, table: pa.Table) -> None:
         ),
     )
     store.settle()
-    store.refresh()

@@ -40,12 +40,10 @@ def compact(store: Store) -> dict[str, int]:
     )
     # Before files go that the commits replaced.
     store.settle()
-    store.refresh()
     removed = _tried(
         store, lambda: store.table.vacuum(retention_hours=VACUUM_HOURS, dry_run=False)
     )
     store.settle()
-    store.refresh()
     return {
         "files_before": before,
         "files_after": len(store.table.file_uris()),
@@ -110,7 +108,6 @@ def expire(store: Store, days: int, only_items: bool) -> dict[str, Any]:
         predicate += " and part = 'items'"
     done = _tried(store, lambda: store.table.delete(predicate))
     store.settle()
-    store.refresh()
     return {"before_day": limit, "files_deleted": done.get("num_removed_files", 0)}
 
 

@@ -44,9 +44,11 @@ class Store:
         self.table.update_incremental()
 
     def settle(self) -> None:
-        """Waits until what was committed is on the disk, where it stays if power goes."""
+        """Waits until what was committed is on the disk, where it stays if power goes, and moves
+        on to it."""
         if self.is_local:
             durable.settle(Path(self.where))
+        self.refresh()
 
 
 #: How files are written. Times of items are in the order of names, so that their differences

@@ -96,15 +96,13 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
             found = found.names(["quiet"]);
             found.more.push_str(&text::with_serial_console(getty));
         }
-        if let Some(waited) = timeout::of_initrd(time).filter(|_| row.name == Phase::Initrd) {
-            let (low, expected, _) = timeout::PARTS;
-            let part = |percent: i64| Nanos(waited.0 / 100 * percent);
-            found = found.saving(part(low), part(expected), high);
-            found.more.push_str(text::INITRD_TIMED_OUT);
-        }
-        if let Some((waited, why, names)) =
-            timeout::of_userspace(time).filter(|_| row.name == Phase::Userspace)
-        {
+        let timed_out = match row.name {
+            Phase::Initrd => timeout::of_initrd(time)
+                .map(|waited| (waited, text::INITRD_TIMED_OUT, &[] as &[&str])),
+            Phase::Userspace => timeout::of_userspace(time).copied(),
+            _ => None,
+        };
+        if let Some((waited, why, names)) = timed_out {
             let (low, expected, _) = timeout::PARTS;
             let part = |percent: i64| Nanos(waited.0 / 100 * percent);
             found = found

@@ -80,7 +80,14 @@ fn told(view: &View<'_>, title: String, lines: &[Line<'_>], time: Nanos) -> Foun
         .within(time)
 }
 
-/// The last word that is left of `text` before `at`.
+/// The numbers behind these words in all lines, added up.
+fn sum(lines: &[Line<'_>], words: &str) -> i64 {
+    let each = lines.iter().filter_map(|l| l.number(words));
+    each.filter_map(|n| i64::try_from(n).ok())
+        .fold(0, i64::saturating_add)
+}
+
+/// The last word of `text` before `mark`.
 fn word_before<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     let (before, _) = text.split_once(mark)?;
     before.split_ascii_whitespace().next_back()
@@ -105,10 +112,7 @@ fn of_stage_1(view: &View<'_>) -> Vec<Found> {
 /// An initramfs asks for an address, and nobody answers.
 fn of_ipconfig(view: &View<'_>) -> Option<Found> {
     let lines: Vec<Line<'_>> = view.said(NO_RESPONSE).collect();
-    let each = lines.iter().filter_map(|l| l.number(NO_RESPONSE));
-    let all = each
-        .filter_map(|n| i64::try_from(n).ok())
-        .fold(0, i64::saturating_add);
+    let all = sum(&lines, NO_RESPONSE);
     let time = seconds(all);
     (all > 0).then(|| {
         told(
@@ -142,11 +146,7 @@ fn of_mkinitcpio(view: &View<'_>) -> Option<Found> {
 /// LVM waits for udev, once for each device.
 fn of_lvm(view: &View<'_>) -> Option<Found> {
     let lines: Vec<Line<'_>> = view.said(AFTER_WAITING).collect();
-    let each = lines.iter().filter_map(|l| l.number(AFTER_WAITING));
-    let us = each
-        .filter_map(|n| i64::try_from(n).ok())
-        .fold(0, i64::saturating_add);
-    let time = seconds(us / 1_000_000);
+    let time = seconds(sum(&lines, AFTER_WAITING) / 1_000_000);
     (time > Nanos::ZERO).then(|| {
         told(view, text::lvm_waits(time), &lines, time)
             .why(text::SPOKEN_LVM)
