@@ -15,6 +15,9 @@ const HTML: [&str; 16] = [
     "summary", "tt", "u",
 ];
 
+/// HTML's tag of a line's end, which nothing closes. A page's text has the end of the line, too.
+const LINE_BREAK: &[u8] = b"br";
+
 /// A mail breaks a line in two, with a `=` at its end, before it is longer than 76 bytes
 /// (RFC 2045, 6.7), and not long before that.
 const LEAST_MAIL_LINE: usize = 38;
@@ -23,8 +26,8 @@ const LEAST_MAIL_LINE: usize = 38;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum References {
     None,
-    /// Only those of characters outside ASCII. A log with a `<` of its own was not written as
-    /// HTML, and what looks like `&lt;` in it is its own, too.
+    /// Only those of blanks and of characters outside ASCII. A log with a `<` of its own was not
+    /// written as HTML, and what looks like `&lt;` in it is its own, too.
     Foreign,
     All,
 }
@@ -37,7 +40,7 @@ impl References {
         let is_html = signs.all(|at| text.get(at..).and_then(element).is_some());
         match is_html {
             true if found.next().is_some() => Self::All,
-            false if found.any(|c| !c.is_ascii()) => Self::Foreign,
+            false if found.any(is_foreign) => Self::Foreign,
             _ => Self::None,
         }
     }
@@ -46,17 +49,22 @@ impl References {
     fn read(self, text: &[u8]) -> Option<(char, &[u8])> {
         reference(text).filter(|(c, _)| match self {
             Self::None => false,
-            Self::Foreign => !c.is_ascii(),
+            Self::Foreign => is_foreign(*c),
             Self::All => true,
         })
     }
+}
+
+/// Whether no log writes a character as a reference of its own.
+fn is_foreign(c: char) -> bool {
+    c == ' ' || !c.is_ascii()
 }
 
 /// What a page did to the characters of a log.
 #[derive(Debug)]
 pub(super) struct Characters {
     /// The names of tags that the text closes: a forum's in capitals, HTML's in small letters.
-    /// What is never closed is a log's own word in brackets, such as `[OK]`.
+    /// What is never closed is a log's own word in brackets, such as `[OK]`, or a line break.
     tags: BTreeSet<Vec<u8>>,
     references: References,
     /// Whether it is a mail's text in `quoted-printable`.
@@ -71,8 +79,10 @@ impl Characters {
         let forum = forum.filter_map(|at| Some(tag(text.get(at..)?)?.0));
         let html = memchr::memmem::find_iter(text, b"</");
         let html = html.filter_map(|at| Some(element(text.get(at..)?)?.0));
+        let breaks = memchr::memmem::find_iter(text, b"<br");
+        let breaks = breaks.filter_map(|at| Some(element(text.get(at..)?)?.0));
         let found = Self {
-            tags: forum.chain(html).collect(),
+            tags: forum.chain(html).chain(breaks).collect(),
             references: References::of(text),
             quoted_printable: is_quoted_printable(text),
             colors: has_torn_colors(text),
@@ -250,8 +260,11 @@ fn element(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
         .position(|b| b">\n".contains(b))?;
     let (inner, behind) = (inner.get(..end)?, inner.get(end..)?.strip_prefix(b">")?);
     let inner = inner.strip_prefix(b"/").unwrap_or(inner);
-    let name = inner.split(|b| *b == b' ').next()?.to_ascii_lowercase();
-    let is_known = HTML.iter().any(|known| known.as_bytes() == name);
+    let name = inner
+        .split(|b| b" /".contains(b))
+        .next()?
+        .to_ascii_lowercase();
+    let is_known = name == LINE_BREAK || HTML.iter().any(|known| known.as_bytes() == name);
     is_known.then_some((name, behind))
 }
 
@@ -269,6 +282,11 @@ mod tests {
             ("[COLOR=#CC0000]a[/color] @1s", "a @1s"),
             ("user[EMAIL=\"u@1\"]@1.s[/EMAIL]e", "user@1.se"),
             ("<pre class=x>[ 0.1] a <b@c></pre>", "[ 0.1] a <b@c>"),
+            ("1.5s <code>a.service</code><br/>", "1.5s a.service"),
+            (
+                "1.5s&nbsp;a.service&#x20;<-- why?<br>",
+                "1.5s a.service <-- why?",
+            ),
             (
                 "[[0;32m  OK  [0m] a [K[3] ^[[1;31mb^[[0m",
                 "[  OK  ] a [3] b",
