@@ -384,6 +384,79 @@ process 20 getty 7100ms - parent=1
     assert!(f.unknown[0].contains("when processes lived"));
 }
 
+/// The same of a unit that nothing is known of.
+fn waits() -> String {
+    common::SETTLES.replace("systemd-udev-settle", "own")
+}
+
+#[test]
+fn a_unit_that_goes_waits_for_nobody_and_the_work_of_others_goes_on_beside() {
+    // The first process and the last unit have 280 ms of work left, and half of the processor
+    // for it, once udevd has had as much as the first process had before. If udevd goes first,
+    // only the 20 ms of the unit itself are won.
+    let (least, expected, _) = saves(&without(&waits(), &["own.service"]));
+    assert!((250..=345).contains(&expected), "{expected}");
+    assert!((10..=20).contains(&least), "{least}");
+    // Half of it is not half of the work of others.
+    let (_, halved, _) = saves(&shorten(&waits(), "own.service", 342));
+    assert!(halved < 40, "{halved}");
+}
+
+#[test]
+fn what_settles_leaves_the_work_of_udev_to_the_only_processor() {
+    let settle = "systemd-udev-settle.service";
+    let (least, expected, most) = saves(&without(common::SETTLES, &[settle]));
+    assert_eq!(expected, 171);
+    assert!(least <= 20 && most >= 600, "{least} {most}");
+    // Without a trace.
+    let named = |l: &&str| !["slice", "wake"].iter().any(|w| l.starts_with(w));
+    let untraced: Vec<&str> = common::SETTLES.lines().filter(named).collect();
+    let (least, expected, most) = saves(&without(&untraced.join("\n"), &[settle]));
+    assert!((150..=185).contains(&expected), "{expected}");
+    assert!(least <= 45 && most >= 600, "{least} {most}");
+}
+
+/// A request to a server of storage, by way of a task of the kernel.
+fn asks(text: &mut String, by: u32, at: i64) {
+    let (worker, server, back, end) = (at + 1, at + 2, at + 3, at + 4);
+    writeln!(
+        text,
+        "wake {at}ms {by} 30\nslice 30 running {at}ms {worker}ms\n\
+         wake {worker}ms 30 20\nslice 20 running {worker}ms {server}ms\n\
+         wake {server}ms 20 31\nslice 31 running {server}ms {back}ms\n\
+         wake {back}ms 31 {by}\nslice {by} running {back}ms {end}ms"
+    )
+    .unwrap();
+}
+
+/// A server that tasks of the kernel wake for others takes what comes as it comes: who asks it
+/// earlier does not wait for those who had asked before.
+#[test]
+fn a_server_of_storage_serves_who_comes_first() {
+    let mut text = waits()
+        .replace("slice 8 running 1110ms 1710ms\n", "")
+        .replace("slice 9 running 1760ms 1960ms\n", "");
+    text += "process 20 server 0ms - parent=1\nslice 20 running 1ms 2ms\n\
+             process 30 kworker 0ms - kernel\nprocess 31 kworker 0ms - kernel\n";
+    for pid in 40..44 {
+        writeln!(text, "process {pid} worker 1100ms - parent=8").unwrap();
+    }
+    // Four workers read when their devices are there, after half a second.
+    let mut at = 1610;
+    for pid in 40..44 {
+        writeln!(text, "slice {pid} running 1110ms 1111ms").unwrap();
+        writeln!(text, "slice {pid} running {at}ms {}ms", at + 1).unwrap();
+        asks(&mut text, pid, at + 1);
+        at += 5;
+    }
+    writeln!(text, "slice 8 running {at}ms 1710ms").unwrap();
+    writeln!(text, "slice 9 running 1760ms 1770ms").unwrap();
+    asks(&mut text, 9, 1770);
+    writeln!(text, "slice 9 running 1774ms 1960ms").unwrap();
+    let (_, expected, _) = saves(&without(&text, &["own.service"]));
+    assert!((480..=620).contains(&expected), "{expected}");
+}
+
 /// A unit that begins before the first process has read all units comes after what was
 /// before: less time of that is less for all.
 #[test]

@@ -172,7 +172,8 @@ impl<'r> Tasks<'r> {
     }
 
     /// Tasks that do what others ask of them, in whatever order they ask: those of
-    /// the kernel, and those that several other programs wake which they did not fork.
+    /// the kernel, and those that several other programs wake which they did not fork,
+    /// by themselves or through a task of the kernel, as a disk's requests reach a server.
     pub(super) fn servers(&self) -> HashSet<u32> {
         const SEVERAL: usize = 4;
         let mut servers: HashSet<u32> = HashSet::new();
@@ -182,17 +183,27 @@ impl<'r> Tasks<'r> {
             }
         }
         for (&pid, wakes) in &self.wakes {
-            let asks = |w: &Wake| {
-                let by = self.process(w.by, w.at);
-                by.is_some_and(|p| !p.kernel_thread && p.parent != Some(pid))
-            };
-            let others = wakes.iter().filter(|w| asks(w));
-            let others: HashSet<u32> = others.map(|w| w.by).collect();
+            let others = wakes.iter().filter_map(|w| self.asker(w));
+            let others: HashSet<u32> = others
+                .filter(|p| p.pid != pid && p.parent != Some(pid))
+                .map(|p| p.pid)
+                .collect();
             if others.len() >= SEVERAL {
                 servers.insert(pid);
             }
         }
         servers
+    }
+
+    /// The program that wakes a task, or has a task of the kernel do so.
+    fn asker(&self, wake: &Wake) -> Option<&'r Process> {
+        let is_program = |p: &&Process| !p.kernel_thread;
+        let by = self.process(wake.by, wake.at)?;
+        if is_program(&by) {
+            return Some(by);
+        }
+        let before = self.waker(wake.by, Nanos::ZERO, wake.at)?;
+        self.process(before.by, before.at).filter(is_program)
     }
 
     /// Each task that was seen to be forked, its parent, and when.
