@@ -107,6 +107,14 @@ fn what_is_beside_the_path_costs_where_processors_are_few() {
     assert!(four.0 == 0 && four.1 <= 10 && four.2 <= 200, "{four:?}");
     let one = KNOWN.replace("4 CPUs", "1 CPU");
     assert_eq!(saves(&without(&one, &["aside.service"])), (0, 200, 800));
+    // Where its control group was asked, the work is known.
+    let asked = one.replace("1800ms aside.service", "1800ms aside.service cpu=120ms");
+    assert_eq!(saves(&without(&asked, &["aside.service"])), (0, 120, 800));
+    // So is that of one on the path, where another is nearly as long.
+    let asked = one.replace("3000ms slow.service", "3000ms slow.service cpu=900ms");
+    assert_eq!(saves(&without(&asked, &["slow.service"])), (200, 900, 2_000));
+    let asked = one.replace("3000ms slow.service", "3000ms slow.service cpu=100ms");
+    assert_eq!(saves(&without(&asked, &["slow.service"])), (200, 400, 2_000));
 }
 
 #[test]

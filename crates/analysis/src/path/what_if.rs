@@ -261,11 +261,6 @@ impl Model<'_> {
         let most = graph(Scenario::Most);
         if let Some((own, played)) = self.played(shorter) {
             let low = own.min(played).min(least);
-            // The kernel lets nobody else go on while it loads a module, which no trace says.
-            let played = match self.shared_waits(shorter).is_empty() {
-                true => played,
-                false => played.min(expected),
-            };
             return Estimate::within(
                 low - part(low, OF_REPLAY),
                 played,
@@ -293,6 +288,13 @@ impl Model<'_> {
             most.max(expected) + felt.of_most(beside),
             self.end,
         )
+    }
+
+    /// How much earlier first light comes for what it waited for: by the boot played again, or
+    /// else by the graph.
+    pub(crate) fn gain(&self, shorter: &Shorter) -> Nanos {
+        let played = self.played(shorter).map(|(_, expected)| expected);
+        played.unwrap_or_else(|| self.saving_of_graph(shorter))
     }
 
     /// How much earlier first light comes by the graph alone, with units that wait as long
@@ -570,6 +572,11 @@ impl Model<'_> {
             return Some((of_serial, of_serial));
         }
         let expected = replay.saving(&less)?.max(Nanos::ZERO);
+        // The kernel lets nobody else go on while it loads a module, which no trace says.
+        let expected = match self.shared_waits(shorter).is_empty() {
+            true => expected,
+            false => expected.min(self.saving_of_graph(shorter)),
+        };
         for one in &mut less {
             one.absent = false;
         }
