@@ -112,9 +112,15 @@ fn what_is_beside_the_path_costs_where_processors_are_few() {
     assert_eq!(saves(&without(&asked, &["aside.service"])), (0, 120, 800));
     // So is that of one on the path, where another is nearly as long.
     let asked = one.replace("3000ms slow.service", "3000ms slow.service cpu=900ms");
-    assert_eq!(saves(&without(&asked, &["slow.service"])), (200, 900, 2_000));
+    assert_eq!(
+        saves(&without(&asked, &["slow.service"])),
+        (200, 900, 2_000)
+    );
     let asked = one.replace("3000ms slow.service", "3000ms slow.service cpu=100ms");
-    assert_eq!(saves(&without(&asked, &["slow.service"])), (200, 400, 2_000));
+    assert_eq!(
+        saves(&without(&asked, &["slow.service"])),
+        (200, 400, 2_000)
+    );
 }
 
 #[test]
