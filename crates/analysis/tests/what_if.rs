@@ -416,6 +416,16 @@ fn a_unit_that_goes_waits_for_nobody_and_the_work_of_others_goes_on_beside() {
     assert!(halved < 40, "{halved}");
 }
 
+/// RCU's task takes the processor for some microseconds when it likes.
+#[test]
+fn a_task_of_the_kernel_that_comes_between_did_not_end_the_boot() {
+    let rcu = "slice 1 running 1960ms 1999990us\nslice 15 running 1999990us 2000ms\n\
+               process 15 rcu_preempt 0ms - kernel\nslice 15 running 1001ms 1001010us\n";
+    let text = waits().replace("slice 1 running 1960ms 2000ms\n", rcu);
+    let (_, expected, _) = saves(&without(&text, &["own.service"]));
+    assert!((250..=345).contains(&expected), "{expected}");
+}
+
 #[test]
 fn what_settles_leaves_the_work_of_udev_to_the_only_processor() {
     let settle = "systemd-udev-settle.service";

@@ -58,6 +58,10 @@ struct Meeting {
     from: Option<Nanos>,
 }
 
+/// A task of the kernel that has worked for less than this when the boot ends did not end it:
+/// those of RCU and of timers take some microseconds each.
+const BRIEF: Nanos = Nanos::from_micros(100);
+
 /// What a trace says of the tasks of a boot.
 pub(super) struct Tasks<'r> {
     record: &'r Record,
@@ -225,15 +229,26 @@ impl<'r> Tasks<'r> {
     }
 
     /// Who was on a processor last at `at`: where several were, the one that
-    /// began last.
+    /// began last. A task of the kernel that had just begun came between by chance: then
+    /// it is the program before it.
     pub(super) fn running_at(&self, at: Nanos) -> Option<u32> {
-        let last = |all: &Vec<&'r Slice>| {
+        let last = |all: &Vec<&'r Slice>, counts: &dyn Fn(&Slice) -> bool| {
             let after = all.partition_point(|s| s.start < at);
-            all.get(after.checked_sub(1)?).copied()
+            let mut before = all.get(..after)?.iter().rev();
+            before.find(|s| counts(s)).copied()
         };
-        let ran = self.running.values().filter_map(last);
-        let ran = ran.max_by_key(|s| (s.end.min(at), s.start, s.pid));
-        ran.map(|s| s.pid)
+        let is_program = |s: &Slice| {
+            let process = self.process(s.pid, s.start);
+            process.is_some_and(|p| !p.kernel_thread)
+        };
+        let is_brief = |s: &Slice| at - s.start < BRIEF && !is_program(s);
+        let of = |counts: &dyn Fn(&Slice) -> bool| {
+            let ran = self.running.values().filter_map(|all| last(all, counts));
+            ran.max_by_key(|s| (s.end.min(at), s.start, s.pid))
+        };
+        let any = of(&|_| true)?;
+        let program = is_brief(any).then(|| of(&is_program)).flatten();
+        Some(program.unwrap_or(any).pid)
     }
 
     /// What a running stretch is: calls of modules and drivers where it lies in

@@ -571,16 +571,15 @@ impl Model<'_> {
         if less.is_empty() {
             return Some((of_serial, of_serial));
         }
-        let expected = replay.saving(&less)?.max(Nanos::ZERO);
-        // The kernel lets nobody else go on while it loads a module, which no trace says.
-        let expected = match self.shared_waits(shorter).is_empty() {
-            true => expected,
-            false => expected.min(self.saving_of_graph(shorter)),
-        };
+        let alone = replay.saving(&less)?.max(Nanos::ZERO);
         for one in &mut less {
             one.absent = false;
         }
         let own = replay.saving(&less)?.max(Nanos::ZERO);
+        // What was waited for may have held others up, too: by the kernel, which lets nobody
+        // else go on while it loads a module, or in a way that no trace says. So more than its own
+        // time is won as far as the order of units has it, too.
+        let expected = own.max(alone.min(self.saving_of_graph(shorter)));
         Some((of_serial + own, of_serial + expected))
     }
 }
