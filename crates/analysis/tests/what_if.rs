@@ -438,6 +438,9 @@ fn what_settles_leaves_the_work_of_udev_to_the_only_processor() {
     let (least, expected, most) = saves(&without(&untraced.join("\n"), &[settle]));
     assert!((150..=185).contains(&expected), "{expected}");
     assert!(least <= 45 && most >= 600, "{least} {most}");
+    // Half of the wait is half of that.
+    let (_, halved, _) = saves(&shorten(&untraced.join("\n"), settle, 342));
+    assert!((75..=95).contains(&halved), "{halved}");
 }
 
 /// A request to a server of storage, by way of a task of the kernel.

@@ -394,15 +394,15 @@ impl Model<'_> {
         items
     }
 
-    /// Units that go and waited for work of others, which then shares the only processor with
-    /// what waited.
+    /// Units that wait less for work of others, which then shares the only processor with what
+    /// waited.
     fn shared_waits(&self, shorter: &Shorter) -> BTreeSet<NodeId> {
-        let gone = shorter.gone.iter().copied();
+        let shorter = shorter.durations.keys().copied();
         let leaves = |id: &NodeId| {
             let about = self.all.about(*id);
             about.is_some_and(|a| a.kind == PathKind::Unit && waiters::leaves_work(&a.name))
         };
-        let units: BTreeSet<NodeId> = gone.filter(leaves).collect();
+        let units: BTreeSet<NodeId> = shorter.filter(leaves).collect();
         let is_one = !units.is_empty() && self.load().processors == Some(1);
         if is_one { units } else { BTreeSet::new() }
     }
@@ -441,7 +441,7 @@ impl Model<'_> {
                         Scenario::Expected => waiters::SETTLE_SHARED,
                         Scenario::Most => 100,
                     };
-                    new.duration = new.duration.max(part(course.duration, 100 - won));
+                    new.duration = course.duration - part(course.duration - *duration, won);
                 }
             } else if waiting.contains(&id) {
                 let hundredths = match scenario {
