@@ -9,7 +9,7 @@ use super::text::hardware as text;
 use super::udev_units::{OLD_SETTLE, SETTLE};
 use super::units::started;
 use super::view::{Line, View, elapsed};
-use crate::kernel_work::{is_beside, is_of_clock};
+use crate::kernel_work::is_timers;
 use record::{Nanos, Phase, Span, SpanKind};
 
 /// Initcalls that poll for old hardware: why, and the word that leaves it out.
@@ -228,11 +228,6 @@ fn announced(view: &View<'_>, line: &Line<'_>) -> Nanos {
     let before = before.filter(|l| device(l.text) == device(line.text));
     let seconds = before.and_then(|l| l.number(RETRYING)).unwrap_or_default();
     super::view::times(seconds, 1_000_000_000)
-}
-
-/// Whether a line was written by timers and threads, whatever else went on.
-pub(super) fn is_timers(text: &str) -> bool {
-    is_beside(text) || is_of_clock(text)
 }
 
 /// How long nothing was said after a line but what timers write beside, at most `most`.

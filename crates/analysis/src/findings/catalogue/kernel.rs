@@ -364,7 +364,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Kernel,
         title: "Modules take long to initialize",
         about: "Whoever loads a module waits until it has initialized its devices: a program of udev, and with it the search for the root and what waits for all devices. Leave out a module that the boot does not need (`module_blacklist=`), or load it later.",
-        model: "measured: the time this boot spent on it; half of it is expected to be saved, because others may run meanwhile, and 90 % of its longest stretch in which nothing else began, ended or wrote a line",
+        model: "measured: the time this boot spent on it; half of it is expected to be saved, because others may run meanwhile. For the longest stretch in which the log shows nothing else, it is 90 %",
         risk: "its devices appear later, or not at all",
         confidence: Confidence::Low,
         needs: "a kernel log with `initcall_debug`",

@@ -129,10 +129,10 @@ pub(in crate::findings) fn firmware_why(
     }
     if is_option_rom(from, to) {
         return (
-            "coreboot runs the program of a card, such as a display, from its option ROM. Leave it \
-             out (CONFIG_VGA_ROM_RUN) if the payload or the kernel has a driver for the card. \
-             Executing it directly (CONFIG_PCI_OPTION_ROM_RUN_REALMODE) is faster than by \
-             coreboot's emulator (CONFIG_PCI_OPTION_ROM_RUN_YABEL).",
+            "coreboot runs the option ROM of a card, such as the display. Leave it out \
+             (CONFIG_VGA_ROM_RUN) if the payload or the kernel has a driver for the card. Running \
+             it natively (CONFIG_PCI_OPTION_ROM_RUN_REALMODE) is faster than in coreboot's emulator \
+             (CONFIG_PCI_OPTION_ROM_RUN_YABEL).",
             &["option ROM", "display"],
         );
     }

@@ -1,10 +1,10 @@
 //! Waits of which programs say themselves how long they last.
 
 use crate::findings::found::Found;
-use crate::findings::hardware;
 use crate::findings::remedies;
 use crate::findings::text::waits as text;
 use crate::findings::view::{Line, View, number};
+use crate::kernel_work::is_timers;
 use record::Nanos;
 
 /// What the first stage of NixOS writes while it waits for a device, and the dots that it ends
@@ -141,8 +141,8 @@ fn measured(view: &View<'_>, vain: &[Line<'_>], answered: Option<&Line<'_>>) -> 
         true => {
             let before = (0..first.at).rev().filter_map(|at| view.line(at));
             let source = first.message.origin.source;
-            let mut before = before
-                .filter(|l| l.message.origin.source == source && !hardware::is_timers(l.text));
+            let mut before =
+                before.filter(|l| l.message.origin.source == source && !is_timers(l.text));
             before.find_map(|l| l.message.at)?
         }
         false => first.message.at?,
