@@ -24,8 +24,8 @@ pub(super) use late::{late, late_part, late_unit};
 pub(super) use links::{Link, fills_a_wait, is_before_a_longer_wait, links};
 pub(super) use phase::opaque;
 pub(super) use spoken::{
-    AFTER_WAITING, LONG_EVENT, NO_NETWORK, NO_RESPONSE, NOT_FOUND, NOT_READY, SECONDS_FOR,
-    TO_APPEAR, spoken,
+    AFTER_WAITING, ANSWERED, ASKS, LONG_EVENT, NO_NETWORK, NO_RESPONSE, NOT_FOUND, NOT_READY,
+    SECONDS_FOR, TO_APPEAR, spoken,
 };
 pub(super) use stage::{READ, stages};
 pub(super) use tail::work_of_chain;
