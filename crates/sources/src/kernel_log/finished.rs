@@ -20,6 +20,8 @@ pub(super) struct Clocks {
     pub wall_step_ns: Option<u64>,
     /// Whether lines have both the kernel's stamp and the time of day.
     pub both: bool,
+    /// Whether the log tells when programs began.
+    pub tells_programs: bool,
 }
 
 /// The line, where no stamp of the kernel's tells when things were.
@@ -55,6 +57,12 @@ impl Finished {
             let of_line = of_line.filter(|_| !clocks.both || of_kernel.is_none());
             if let Some((clock, ns)) = of_line.or(of_kernel) {
                 recorder.mark(clock, mark::STARTUP_FINISHED, ns, None, *origin);
+            }
+            if let Some(printk) = clocks.printk.filter(|_| !clocks.tells_programs) {
+                startup::doubts(times, *origin, recorder);
+                for (name, at, phase) in startup::programs(times) {
+                    recorder.mark(printk, name, at, Some(phase), *origin);
+                }
             }
             return;
         }

@@ -106,6 +106,12 @@ impl Milestones {
         self.informs
     }
 
+    /// Whether the log tells when the kernel was done, or the first program began.
+    pub(super) fn tells_programs(&self) -> bool {
+        let began = self.first_program.or(self.systemd);
+        self.memory_freed || self.stage != Stage::Kernel || began.is_some()
+    }
+
     /// Decides what only the end of the log decides.
     pub(super) fn finish(self, recorder: &mut Recorder) {
         if let Some(at) = self.systemd

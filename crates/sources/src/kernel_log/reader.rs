@@ -629,6 +629,7 @@ impl Reader {
             by_kernel: self.stamps.clock_start || self.monotonic.is_some(),
             wall_step_ns: self.realtime.map(|(_, step)| step),
             both: self.beside.is_some(),
+            tells_programs: self.milestones.tells_programs(),
         };
         self.finished.record(recorder, clocks);
         if let (Some((wall, ns, origin)), Some((realtime, step)), Some(printk)) =

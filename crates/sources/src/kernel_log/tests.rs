@@ -268,6 +268,25 @@ fn a_kernel_without_stamps_is_timed_by_the_host() {
 }
 
 #[test]
+fn systemds_last_line_divides_a_log_that_does_not_say_when_programs_began() {
+    let log = |more: &str| {
+        let record = read(&format!(
+            "[    0.000000] Linux version 6.6.1\n[    0.500000] a: b\n{more}Startup finished in 2s \
+                 (kernel) + 1.5s (initrd) + 80s (userspace) = 1min 23.5s\n[   90.000000] c: d\n"
+        ));
+        let at = |name| record.mark(name).map(|m| m.at.get() / 1_000_000);
+        [
+            at(mark::INITRD_START),
+            at(mark::USERSPACE_START),
+            at(mark::STARTUP_FINISHED),
+        ]
+    };
+    assert_eq!(log(""), [Some(2_000), Some(3_500), Some(83_500)]);
+    let run = "[    2.100000] Run /sbin/init as init process\n";
+    assert_eq!(log(run), [None, Some(2_100), Some(83_500)]);
+}
+
+#[test]
 fn what_is_no_kernel_log_is_not_taken_for_one() {
     for (head, sure) in [
         ("", Sniff::No),

@@ -250,6 +250,18 @@ pub(crate) fn record(times: &StartupTimes, origin: Origin, recorder: &mut Record
     boundaries.record(origin, recorder);
 }
 
+/// When programs began by a `Startup finished` line, in nanoseconds from the start of the kernel's
+/// clock: marks, and the phases that begin there.
+pub(crate) fn programs(times: &StartupTimes) -> impl Iterator<Item = (&'static str, i64, Phase)> {
+    let boundaries = Boundaries::from_times(times);
+    let initrd = boundaries
+        .initrd
+        .map(|at| (mark::INITRD_START, at, Phase::Initrd));
+    let root = boundaries.userspace;
+    let root = root.map(|at| (mark::USERSPACE_START, at, Phase::Userspace));
+    initrd.into_iter().chain(root)
+}
+
 /// The fact of the total as systemd printed it, in nanoseconds: of finer times than the
 /// printed parts, each of which is cut, so it can be a little more than their sum.
 const TOTAL: &str = "systemd.startup_total_ns";
@@ -259,7 +271,7 @@ const USERSPACE: &str = "systemd.startup_userspace_ns";
 
 /// Records the total of one `Startup finished` line, and notes what is wrong or missing
 /// in the line.
-pub(super) fn doubts(times: &StartupTimes, origin: Origin, recorder: &mut Recorder) {
+pub(crate) fn doubts(times: &StartupTimes, origin: Origin, recorder: &mut Recorder) {
     if let Some(total) = times.total {
         recorder.fact(TOTAL, &total.get().to_string(), origin);
     }
