@@ -50,49 +50,66 @@ fn is_loaders(line: &str) -> bool {
 /// The states that systemd writes in brackets before what it did.
 const STATES: [&str; 4] = ["OK", "FAILED", "TIME", "DEPEND"];
 
-/// What it writes while nothing else goes on.
-const RUNNING: &str = "] A start job is running for ";
-
-/// How later versions name such a job, behind a count or none.
+/// What it writes while nothing else goes on, and how later versions do.
+const RUNNING: &str = "A start job is running for ";
+const RUNNING_IN_BRACKETS: &str = "] A start job is running for ";
 const JOB: [&str; 2] = ["Job ", " running ("];
+
+/// What stands between the time that a job has run and the one that it may.
+const OF_LIMIT: &str = " / ";
+
+/// Whether a line shows a job that systemd waits for, with its times. People quote it without
+/// the stars in brackets before it.
+pub(crate) fn is_running_job(line: &str) -> bool {
+    let of_text = line.split_once(RUNNING).map(|(_, job)| job);
+    let later = || {
+        let (job, times) = line.split_once(JOB[0])?.1.split_once(JOB[1])?;
+        (!job.contains(' ')).then_some(times)
+    };
+    let times = of_text.or_else(later);
+    times.is_some_and(|t| {
+        let (_, limit) = t.split_once(OF_LIMIT).unwrap_or_default();
+        limit.contains(')')
+    })
+}
 
 /// How a step of initramfs-tools begins.
 const STEP: &str = "Begin: ";
 
 /// How lines begin that others write while they set up the root or the network and wait: the
-/// first stage of NixOS, ipconfig of klibc, mkinitcpio, Upstart; and what LVM says of devices.
+/// first stage of NixOS, ipconfig of klibc, mkinitcpio, Upstart; what LVM says of devices; and
+/// what others say of a wait.
 const SETUP: [&str; 4] = [
     "waiting for device /",
     "IP-Config: no response after ",
     ":: Waiting ",
     "Waiting for network configuration...",
 ];
-const INSIDE: [&str; 3] = [
+const INSIDE: [&str; 8] = [
     // An event of Android in the brief form of `logcat`.
     "I/boot_progress_",
     " more seconds for network configuration",
     "not initialized in udev database even after waiting ",
+    // What systemd, libata and cloud-init say of what did not come.
+    "Timed out waiting for device ",
+    ".device/start timed out",
+    ".service: start operation timed out",
+    ": qc timeout after ",
+    "]: Giving up on ",
 ];
 
 /// Whether systemd or an initramfs wrote a line.
 fn is_systemds(line: &str) -> bool {
     // Text that was pasted may have lost the escape byte of a control before the bracket.
-    if line.starts_with(STEP) || line.contains(RUNNING) {
+    if line.starts_with(STEP) || line.contains(RUNNING_IN_BRACKETS) || is_running_job(line) {
         return true;
     }
     let is_setup = SETUP.iter().any(|s| line.trim_start().starts_with(s));
     if is_setup || INSIDE.iter().any(|i| line.contains(i)) {
         return true;
     }
-    let Some((state, rest)) = line.strip_prefix('[').and_then(|l| l.split_once("] ")) else {
-        return false;
-    };
-    let is_running = |rest: &str| {
-        let [job, running] = JOB;
-        let named = rest.starts_with(job) || rest.starts_with('(') && rest.contains(job);
-        named && rest.contains(running)
-    };
-    STATES.contains(&state.trim()) || is_running(rest)
+    let state = line.strip_prefix('[').and_then(|l| l.split_once("] "));
+    state.is_some_and(|(state, _)| STATES.contains(&state.trim()))
 }
 
 impl Source for Console {

@@ -223,6 +223,8 @@ fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
             }
             (digits == 6).then(|| after_stamp(Stamp::Printk(ns), text))
         }
+        // `[   94.106s] words`: people write the unit of a stamp that they shortened.
+        [b's', b']', text @ ..] => Some(after_stamp(Stamp::Printk(ns), text)),
         // `dmesg -d`: the stamp, and how long ago the last line was. The kernel's
         // `scripts/show_delta` has a blank more on both sides of the bracket.
         [b' ', b'<', ..] => {

@@ -7,6 +7,9 @@ use super::unit::{ends, is_name as is_unit};
 /// What systemd prints first of a whole boot.
 const STARTUP: &str = "Startup finished in ";
 
+/// What prints such rows.
+const COMMAND: &str = "systemd-analyze";
+
 /// How the last branch of a level, and another, are drawn in a tree.
 const BRANCHES: [&str; 2] = ["└─", "├─"];
 
@@ -31,7 +34,7 @@ fn startup(line: &str) -> Vec<&str> {
     match parts {
         // A list's mark, a quotation's, or blanks.
         Some((mark, rest)) if !mark.contains(char::is_alphanumeric) => vec![rest],
-        Some((command, rest)) if command.contains("systemd-analyze") => vec![command, rest],
+        Some((command, rest)) if command.contains(COMMAND) => vec![command, rest],
         Some((label, rest)) if is_label(label) => vec![rest],
         _ => Vec::new(),
     }
@@ -92,8 +95,11 @@ fn blame(line: &str) -> Vec<&str> {
         rest = rest.trim_start_matches(|c: char| c.is_whitespace() || BETWEEN.contains(&c));
     }
     let is_row = |row: &&&str| timespan::prefix(row).is_some();
+    // One row is only its line, unless the command stands before it and nothing behind it.
+    let is_said = rest.is_empty() && rows.first().is_some_and(|r| r.contains(COMMAND));
     match rows.iter().filter(is_row).count() {
-        0 | 1 => Vec::new(),
+        0 => Vec::new(),
+        1 if !is_said => Vec::new(),
         _ => rows,
     }
 }
@@ -188,6 +194,10 @@ mod tests {
         for (line, parts) in [
             ("1.2s a.service", vec!["1.2s a.service"]),
             ("plain words", vec!["plain words"]),
+            (
+                "systemd-analyze blame -> 1min 2s  a.service",
+                vec!["systemd-analyze blame -> ", "1min 2s  a.service"],
+            ),
             (
                 "`systemd-analyze blame 1min 2.5s a.service > 300ms b.service`",
                 vec![

@@ -23,6 +23,8 @@ fn printk_shapes() {
             "a",
         ),
         ("[ 0.000001] a", Some(1_000), None, None, "a"),
+        ("[  1.5s] a", Some(1_500_000_000), None, None, "a"),
+        ("[1.5 s] a", None, None, None, "[1.5 s] a"),
         ("[0.000001 < 0.000001 >]  a", Some(1_000), None, None, "a"),
         (
             "[    0.000001 <    0.000001>]  a",

@@ -1,6 +1,7 @@
 //! The texts of `systemd-analyze time`, `blame` and `critical-chain`, alone or
 //! one after the other in one file. Units of the ledger are lines.
 
+mod beside;
 mod printed;
 mod row;
 
@@ -11,6 +12,7 @@ use super::startup;
 use crate::several_boots::{SEVERAL_BOOTS, ranges, read_last};
 use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
+use beside::Beside;
 use printed::{drawn, is_lettered, whole_lines};
 use record::{
     ClockKind, DependencyKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId, SpanKind,
@@ -53,6 +55,9 @@ const UNIT_WITHOUT_TIME: NoteKind = NoteKind {
     advice: "The critical chain lists these units without a time because they never became active.",
 };
 
+/// So many lines of words for each line of a log or of systemd-analyze are a post about them.
+const MOST_WORDS: usize = 4;
+
 /// Above this a unit's time is the wall clock, which systemd 245 printed for units that it
 /// had started in the initrd, nanoseconds: 30 days.
 const NO_START_TAKES: i64 = 30 * 86_400 * 1_000_000_000;
@@ -74,16 +79,20 @@ impl Source for Analyze {
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
-        let (mut known, mut unknown) = (0_usize, 0_usize);
+        let (mut known, mut unknown, mut logged) = (0_usize, 0_usize, 0_usize);
         // A whole plot has the times of its units, too.
         if memchr::memmem::find(head, b"<svg").is_some() {
             return Sniff::No;
         }
-        for (_, line, _) in whole_lines(text::lines(head).take(200)) {
+        for (whole, line, _) in whole_lines(text::lines(head).take(200)) {
             for row in joined::rows(&line) {
                 match Row::of(row) {
                     // A unit's name alone could be any list, and any page has fences.
                     Row::Blank | Row::Caption | Row::Chain(Link { at: None, .. }) => {}
+                    // People post what systemd-analyze says, and a log beside it.
+                    Row::Unknown if beside::is_of_log(whole.bytes, &line) => {
+                        logged = logged.saturating_add(1);
+                    }
                     Row::Unknown => unknown = unknown.saturating_add(1),
                     _ => known = known.saturating_add(1),
                 }
@@ -92,6 +101,12 @@ impl Source for Analyze {
         match known {
             0 => Sniff::No,
             _ if known >= unknown => Sniff::Yes,
+            // Between words about both, this reads both.
+            2.. if logged > 0
+                && unknown <= MOST_WORDS.saturating_mul(known.saturating_add(logged)) =>
+            {
+                Sniff::Yes
+            }
             _ => Sniff::Maybe,
         }
     }
@@ -109,7 +124,7 @@ impl Source for Analyze {
 
     fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {
         let source = recorder.source(input.name, self.name());
-        let mut reader = Reader::new(source);
+        let mut reader = Reader::new(source, input.name);
         let within = |line: &Line<'_>| boot.contains(&line.offset);
         for line in text::lines(input.bytes).filter(|l| !within(l)) {
             let offset = line.offset;
@@ -159,12 +174,15 @@ struct Reader {
     asked: Option<(String, i64, Origin)>,
     /// Whether a row of the chain was drawn or indented as a tree.
     is_tree: bool,
+    /// The lines of a log that somebody posted together with this.
+    beside: Beside,
 }
 
 impl Reader {
-    fn new(source: SourceId) -> Self {
+    fn new(source: SourceId, name: &str) -> Self {
         Self {
             source,
+            beside: Beside::new(name),
             finished: false,
             units: BTreeMap::new(),
             parents: Vec::new(),
@@ -192,7 +210,13 @@ impl Reader {
                 Some(_) => {}
             }
         }
-        match skip.filter(|_| !took) {
+        let skip = skip.filter(|_| !took);
+        if skip.is_some_and(|kind| kind.name == NOT_UNDERSTOOD.name)
+            && self.beside.line(line, text, recorder)
+        {
+            return;
+        }
+        match skip {
             Some(kind) => recorder.skipped(origin, kind),
             None => recorder.took(self.source),
         }
@@ -314,6 +338,7 @@ impl Reader {
     }
 
     fn finish(self, recorder: &mut Recorder) {
+        self.beside.finish(recorder);
         // A chain alone ends where its first unit does.
         if let Some((root, end, origin)) = self.root.filter(|_| !self.finished) {
             let clock = recorder.clock(USERSPACE_CLOCK, ClockKind::Monotonic, 1_000_000);

@@ -3,6 +3,7 @@
 
 use super::row::{Link, Row, is_fence, unquoted};
 use crate::systemd::timespan;
+use crate::systemd::unit::is_name as is_unit;
 use crate::text::{self, Line};
 
 /// A line as systemd-analyze printed it: without terminal controls, without the stars that
@@ -19,8 +20,20 @@ fn printed(line: &[u8]) -> String {
         .strip_prefix('|')
         .and_then(|t| t.strip_suffix('|'));
     match row {
-        Some(row) => row.split('|').map(str::trim).collect::<Vec<_>>().join(" "),
+        Some(row) => of_table(row),
         None => text,
+    }
+}
+
+/// A row of a table as one of a list: the unit and its time, and as a remark what stands in the
+/// other columns, such as a number or what the unit does.
+fn of_table(row: &str) -> String {
+    let cells = row.split('|').map(str::trim).filter(|c| !c.is_empty());
+    let is_one = |cell: &&str| is_unit(cell) || timespan::parse(cell).is_some();
+    let (both, others): (Vec<&str>, Vec<&str>) = cells.partition(is_one);
+    match (both.len(), others.is_empty()) {
+        (2, false) => format!("{} — {}", both.join(" "), others.join(", ")),
+        _ => row.split('|').map(str::trim).collect::<Vec<_>>().join(" "),
     }
 }
 
@@ -126,6 +139,11 @@ mod tests {
         for (line, row) in [
             ("| 1.5s | **a.service** |", "1.5s a.service"),
             (" |a.service|1.5s|", "a.service 1.5s"),
+            (
+                "| 3 | a.service | 1.5s | slow |",
+                "a.service 1.5s — 3, slow",
+            ),
+            ("| Unit | Time | Why |", "Unit Time Why"),
             ("| `-b.service @1s", "| `-b.service @1s"),
             ("- `1.5s` `a.service`", "- 1.5s a.service"),
             ("```text", "```text"),
