@@ -301,6 +301,9 @@ pub(in crate::findings) const USERSPACE_TIMED_OUT: &str = " systemd waits 90 s f
      /etc/fstab or /etc/crypttab, a swap, or a TPM (`tpm2.target`: boot with \
      `systemd.tpm2_wait=0`) that this machine does not have, and for a service that times out.";
 
+pub(in crate::findings) const UNEXPLAINED_WHY: &str = "No unit that the input names takes long. A device that never appears is no unit of \
+     `systemd-analyze blame`: the journal names it (`journalctl -b -g 'Timed out waiting'`).";
+
 pub(in crate::findings) const USERSPACE_WITHOUT_NETWORK: &str = " systemd-networkd-wait-online.service waits 120 s for every network interface that it manages: \
      this is hardly longer. Give those without a cable `RequiredForOnline=no` (netplan: \
      `optional: true`), or mask the unit.";
@@ -375,6 +378,22 @@ pub(in crate::findings) const SPOKEN_IPCONFIG: &str = "The initramfs asks for an
      the kernel command line, name the interface that has a cable, or leave the network to the \
      root file system. A switch port that learns its neighbors first (spanning tree) answers late.";
 
+pub(in crate::findings) fn drive_silent(drive: &str, time: impl Display) -> String {
+    format!("The drive at {drive} does not answer for {time}")
+}
+
+pub(in crate::findings) const SPOKEN_ATA: &str = "The kernel sends a command to the drive and waits until its time is over. A drive that answers \
+     all but the command that reads its logs (`cmd 0x47`) works without it. Otherwise check the \
+     cable, the power and the drive.";
+
+pub(in crate::findings) fn cloud_init_asks(time: impl Display) -> String {
+    format!("cloud-init asks {time} for the data of a cloud, and nobody answers")
+}
+
+pub(in crate::findings) const SPOKEN_CLOUD_INIT: &str = "cloud-init tries one data source after the other, and each waits for an address to answer. Name \
+     those that this machine has in `datasource_list` (/etc/cloud/cloud.cfg.d), `[ None ]` for \
+     none, or disable cloud-init with /etc/cloud/cloud-init.disabled.";
+
 pub(in crate::findings) const SPOKEN_ROOT: &str = "The initramfs waits for the device of the root. Build in the driver of the disk, and \
      correct `root=` and `resume=`.";
 
@@ -393,14 +412,23 @@ pub(in crate::findings) fn job(unit: impl Display, time: impl Display) -> String
     format!("systemd waits {time} for the start job of `{unit}`")
 }
 
-/// `helps`: what is known to help against a long start of the unit.
+/// `helps`: what is known to help against a long start of the unit. `phases`: how many phases
+/// of the boot are hardly longer than the job may run.
 pub(in crate::findings) fn job_why(
     unit: &str,
     is_last: bool,
     limit: Option<Nanos>,
     helps: Option<&str>,
+    phases: usize,
 ) -> String {
     let end = match (is_last, limit) {
+        (true, Some(limit)) if phases > 0 => {
+            let which = match phases {
+                1 => "A phase of this boot is hardly longer",
+                _ => "Two phases of this boot, the initrd and userspace, are hardly longer",
+            };
+            format!("The job may run for {limit}. {which}, so it ran for all of that.")
+        }
         (true, Some(limit)) => {
             format!("The input ends while the job is still running. It may run for {limit}.")
         }
@@ -481,6 +509,9 @@ pub(in crate::findings) fn with_serial_console(getty: &str) -> String {
          try `quiet` on its command line first."
     )
 }
+
+pub(in crate::findings) const WITH_ANY_CONSOLE: &str = " If it prints on a serial line, it waits for each byte of that: boot once with `quiet` on its \
+     command line.";
 
 pub(in crate::findings) const WITH_INITRAMFS: &str = " systemd counts an initramfs that runs without systemd as the kernel's time. If there is one, \
      build it for this machine only, or boot without it.";

@@ -15,6 +15,7 @@ mod tail;
 mod timeout;
 mod udev;
 mod units;
+mod waited;
 
 pub(super) use alone::alone;
 pub(super) use android::{PROGRESS, progress};
@@ -24,8 +25,8 @@ pub(super) use late::{late, late_part, late_unit};
 pub(super) use links::{Link, fills_a_wait, is_before_a_longer_wait, links};
 pub(super) use phase::opaque;
 pub(super) use spoken::{
-    AFTER_WAITING, LONG_EVENT, NO_NETWORK, NO_RESPONSE, NOT_FOUND, NOT_READY, SECONDS_FOR,
-    TO_APPEAR, spoken,
+    AFTER_WAITING, GIVES_UP, LONG_EVENT, NO_ANSWER, NO_NETWORK, NO_RESPONSE, NOT_FOUND, NOT_READY,
+    SECONDS_FOR, TO_APPEAR, TRIED, spoken,
 };
 pub(super) use stage::{READ, stages};
 pub(super) use tail::work_of_chain;

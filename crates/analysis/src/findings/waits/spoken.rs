@@ -2,6 +2,8 @@
 
 use crate::findings::found::Found;
 use crate::findings::remedies;
+use crate::findings::silence::without_command;
+use crate::findings::text::hardware::NO_ATA_LOG;
 use crate::findings::text::waits as text;
 use crate::findings::view::{Line, View, number};
 use record::Nanos;
@@ -51,6 +53,19 @@ pub(in crate::findings) const NOT_READY: [&str; 2] = [
     ".service start operation timed out",
 ];
 const NOT_READY_S: i64 = 90;
+
+/// What libata writes of a command that a drive did not answer, and after how many milliseconds
+/// (`ata_exec_internal` in drivers/ata/libata-core.c). In a log with stamps this is a silence.
+pub(in crate::findings) const NO_ANSWER: &str = "qc timeout after ";
+
+/// What cloud-init writes of an address that did not answer, `failed [20/120s]: `, and when it
+/// gives up (`wait_for_url` in cloudinit/url_helper.py and what calls it).
+pub(in crate::findings) const TRIED: &str = "' failed [";
+pub(in crate::findings) const GIVES_UP: &str = "Giving up on ";
+const AFTER: &str = " after ";
+
+/// A part of cloud-init that looks for a data source: its log has the whole time of it.
+const SEARCH: &str = "/search-";
 
 /// How systemd says that it begins.
 const STARTING: &str = "Starting ";
@@ -192,6 +207,67 @@ fn of_udev(view: &View<'_>) -> Option<Found> {
     )
 }
 
+/// A drive does not answer a command.
+fn of_ata(view: &View<'_>) -> Option<Found> {
+    let lines: Vec<Line<'_>> = view
+        .said(NO_ANSWER)
+        .filter(|l| l.message.at.is_none())
+        .collect();
+    let first = lines.first()?;
+    let time = Nanos::from_millis(sum(&lines, NO_ANSWER).clamp(0, LONGEST_S * 1_000));
+    let device = first
+        .text
+        .split_once(": qc timeout")?
+        .0
+        .rsplit(' ')
+        .next()?;
+    let found = told(view, text::drive_silent(device, time), &lines, time)
+        .why(text::SPOKEN_ATA)
+        .names([device]);
+    let words = first.text.find(device).and_then(|at| first.text.get(at..));
+    let word = words.and_then(without_command);
+    Some(match word {
+        Some(word) => found.treatment(format!("cmdline+={word}")).cost(NO_ATA_LOG),
+        None => found,
+    })
+}
+
+/// cloud-init asks for data that nobody has.
+fn of_cloud_init(view: &View<'_>) -> Option<Found> {
+    let spans = view.record.spans().iter();
+    if spans
+        .clone()
+        .any(|s| view.record.name(s.name).contains(SEARCH))
+    {
+        return None;
+    }
+    let gives_up: Vec<Line<'_>> = view
+        .said(GIVES_UP)
+        .filter(|l| l.text.contains(AFTER) && l.text.trim_end().ends_with(" seconds"))
+        .collect();
+    let after = |l: &Line<'_>| number(l.text.rsplit_once(AFTER)?.1);
+    let all = gives_up
+        .iter()
+        .filter_map(after)
+        .fold(0, u64::saturating_add);
+    // Without its end, the last time it tried.
+    let mut tried: Vec<Line<'_>> = view.said(TRIED).collect();
+    tried.sort_by_key(|l| l.number(TRIED));
+    let (lines, all) = match gives_up.is_empty() {
+        false => (gives_up, all),
+        true => {
+            let last = tried.pop()?;
+            (vec![last], last.number(TRIED)?)
+        }
+    };
+    let time = seconds(i64::try_from(all).ok()?);
+    (time >= super::LEAST).then(|| {
+        told(view, text::cloud_init_asks(time), &lines, time)
+            .why(text::SPOKEN_CLOUD_INIT)
+            .names(["cloud-init", "datasource_list"])
+    })
+}
+
 /// systemd waits for a service that does not become ready.
 fn of_service(view: &View<'_>) -> Option<Found> {
     let mut lines = NOT_READY.iter().flat_map(|words| view.said(words));
@@ -225,5 +301,7 @@ pub(in crate::findings) fn spoken(view: &View<'_>) -> Vec<Found> {
     all.extend(of_upstart(view));
     all.extend(of_udev(view));
     all.extend(of_service(view));
+    all.extend(of_ata(view));
+    all.extend(of_cloud_init(view));
     all
 }
