@@ -8,6 +8,7 @@
 use crate::bootstage::{Outcome, Reader as BootstageReader};
 use crate::serial::{Stages, screen};
 use crate::source::{Input, Sniff, Source};
+use crate::systemd::is_unit;
 use crate::text;
 use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, Severity, SpanKind};
 
@@ -29,7 +30,7 @@ const NO_STAMPS: NoteKind = NoteKind::new(
 );
 
 /// What only a loader prints, beside the lines that begin its stages.
-const LOADER: [&str; 8] = [
+const LOADER: [&str; 9] = [
     "Hit any key to stop autoboot",
     "starting USB",
     "scanning bus",
@@ -38,6 +39,7 @@ const LOADER: [&str; 8] = [
     "## Loading kernel from",
     "Loading Environment from",
     "switch to partitions #",
+    "Bytes transferred = ",
 ];
 
 fn is_loaders(line: &str) -> bool {
@@ -55,6 +57,15 @@ const RUNNING: &str = "A start job is running for ";
 const RUNNING_IN_BRACKETS: &str = "] A start job is running for ";
 const JOB: [&str; 2] = ["Job ", " running ("];
 
+/// Whether a line is one of `systemctl list-jobs` and shows a job that runs: `12 a.service start
+/// running`.
+fn is_listed_job(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let number = words.next().is_some_and(|w| w.parse::<u32>().is_ok());
+    let unit = words.next().is_some_and(is_unit);
+    number && unit && words.eq(["start", "running"])
+}
+
 /// What stands between the time that a job has run and the one that it may.
 const OF_LIMIT: &str = " / ";
 
@@ -67,10 +78,11 @@ pub(crate) fn is_running_job(line: &str) -> bool {
         (!job.contains(' ')).then_some(times)
     };
     let times = of_text.or_else(later);
-    times.is_some_and(|t| {
-        let (_, limit) = t.split_once(OF_LIMIT).unwrap_or_default();
-        limit.contains(')')
-    })
+    is_listed_job(line)
+        || times.is_some_and(|t| {
+            let (_, limit) = t.split_once(OF_LIMIT).unwrap_or_default();
+            limit.contains(')')
+        })
 }
 
 /// How a step of initramfs-tools begins.
@@ -85,7 +97,7 @@ const SETUP: [&str; 4] = [
     ":: Waiting ",
     "Waiting for network configuration...",
 ];
-const INSIDE: [&str; 8] = [
+const INSIDE: [&str; 12] = [
     // An event of Android in the brief form of `logcat`.
     "I/boot_progress_",
     " more seconds for network configuration",
@@ -96,6 +108,11 @@ const INSIDE: [&str; 8] = [
     ".service: start operation timed out",
     ": qc timeout after ",
     "]: Giving up on ",
+    "udevadm settle - timeout of ",
+    "No DHCPOFFERS received",
+    // A USB device and a drive that do not answer in time.
+    ": device descriptor read/64, error -110",
+    ": COMRESET failed (errno=-16)",
 ];
 
 /// Whether systemd or an initramfs wrote a line.
@@ -139,6 +156,7 @@ impl Source for Console {
         let clock = recorder.clock("serial", ClockKind::Wall, 1_000_000);
         let mut reader = Reader {
             clock,
+            rate: None,
             command: None,
             bootstage: BootstageReader::new(source),
         };
@@ -165,6 +183,8 @@ impl Source for Console {
 
 struct Reader {
     clock: ClockId,
+    /// How many bytes a second U-Boot said last that it gets from the network.
+    rate: Option<f64>,
     /// The first line since the last time that was printed: the command, or what it said
     /// first.
     command: Option<(String, Origin)>,
@@ -183,13 +203,25 @@ impl Reader {
             .and_then(|(_, t)| millis(t))
         {
             self.span(&reading(text), ns, origin, recorder);
+        } else if let Some(bytes) = transferred(text) {
+            // U-Boot divides the bytes by the time, and prints only the quotient.
+            if let Some(rate) = self.rate.take().filter(|r| *r > 0.0) {
+                let ns = (bytes as f64 / rate * 1e9).min(LONGEST_READ_NS) as i64;
+                self.span(&reading_of(bytes), ns, origin, recorder);
+            }
         } else if !is_report && (self.command.is_none() || is_prompt(text)) {
             let words = text.trim().trim_start_matches(['=', '>', '#', ' ']);
             let words = words.strip_prefix("time ").unwrap_or(words);
             let words = words.trim_end_matches(['.', ' ']).to_owned();
             self.command = Some((words, origin));
         }
-        recorder.message(self.clock, None, None, text, origin);
+        self.rate = rate(text).or(self.rate);
+        // `systemctl list-jobs` has columns.
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match is_listed_job(text) {
+            true => recorder.message(self.clock, None, None, &words.join(" "), origin),
+            false => recorder.message(self.clock, None, None, text, origin),
+        }
     }
 
     fn span(&self, what: &str, ns: i64, origin: Origin, recorder: &mut Recorder) {
@@ -197,6 +229,34 @@ impl Reader {
         let span = recorder.span_of(self.clock, SpanKind::Stage, name, origin);
         recorder.span(span.reported(Some(ns)));
     }
+}
+
+/// No read takes a day.
+const LONGEST_READ_NS: f64 = 86_400e9;
+
+/// The bytes of `Bytes transferred = 7340032 (700000 hex)`, which U-Boot prints behind a file
+/// from the network.
+fn transferred(text: &str) -> Option<u32> {
+    let (_, rest) = text.split_once("Bytes transferred = ")?;
+    rest.split(' ').next()?.parse().ok()
+}
+
+/// The bytes a second at the end of a line: `1.1 MiB/s`.
+fn rate(text: &str) -> Option<f64> {
+    let (text, unit) = text.trim_end().rsplit_once(' ')?;
+    let scale = match unit {
+        "GiB/s" => 1_073_741_824.0,
+        "MiB/s" => 1_048_576.0,
+        "KiB/s" => 1_024.0,
+        "Bytes/s" => 1.0,
+        _ => return None,
+    };
+    let number = text.rsplit([' ', '\t', '#']).next()?;
+    Some(number.parse::<f64>().ok()? * scale)
+}
+
+fn reading_of(bytes: u32) -> String {
+    format!("reading {bytes} bytes")
 }
 
 /// What `18370568 bytes read in 11689 ms` read; programs put words before the number.
@@ -233,7 +293,25 @@ fn millis(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_systemds, millis, timed};
+    use super::{is_systemds, millis, rate, timed, transferred};
+
+    #[test]
+    fn a_file_from_the_network_has_its_rate_and_its_bytes() {
+        assert_eq!(
+            transferred("Bytes transferred = 4096 (1000 hex)"),
+            Some(4_096)
+        );
+        assert_eq!(rate("Loading: ####  1.5 KiB/s"), Some(1_536.0));
+        assert_eq!(rate("\t 2 MiB/s"), Some(2_097_152.0));
+        assert_eq!(rate("a lot/s"), None);
+    }
+
+    #[test]
+    fn a_listed_job_that_runs_is_known() {
+        assert!(is_systemds("85 a.service      start running"));
+        assert!(!is_systemds("85 a.service      start waiting"));
+        assert!(!is_systemds("a.service start running"));
+    }
 
     #[test]
     fn lines_of_programs_that_set_up_the_root_or_the_network_are_known() {

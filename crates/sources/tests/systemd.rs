@@ -647,3 +647,28 @@ fn a_log_in_a_post_is_read_beside_what_systemd_says() {
     assert!(texts.iter().all(|t| !t.contains("bed")));
     assert_conserved(&record);
 }
+
+#[test]
+fn words_count_only_without_an_output() {
+    let text = "Only old.service takes 12s on this machine.\nKernel: 2s\nUserspace: 14s\n";
+    let source = firstlight_sources::sniff(text.as_bytes()).unwrap();
+    assert_eq!(source.name(), "systemd-analyze");
+    let record = read(source, text.as_bytes());
+    let rows = longest(units(&record, Nanos::ZERO), 9);
+    assert_eq!(rows, [("old.service".to_owned(), 12_000_000)]);
+    assert_eq!(
+        record.mark(mark::STARTUP_FINISHED).unwrap().at,
+        Nanos(16_000_000_000)
+    );
+    // What was printed says more than what is told of it.
+    let both =
+        format!("{text}Startup finished in 3s (kernel) + 9s (userspace) = 12s\n  8s b.service\n");
+    let record = read(source, both.as_bytes());
+    assert_eq!(units(&record, Nanos::ZERO).len(), 1);
+    assert_eq!(
+        record.mark(mark::STARTUP_FINISHED).unwrap().at,
+        Nanos(12_000_000_000)
+    );
+    assert_conserved(&record);
+    assert!(firstlight_sources::sniff(b"A story.\nKernel: 2s\nabout a.service\n").is_none());
+}

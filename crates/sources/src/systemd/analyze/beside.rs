@@ -37,7 +37,15 @@ impl Beside {
             let console = &mut self.console;
             let source = *console.get_or_insert_with(|| recorder.source(name, Console.name()));
             let clock = recorder.clock("serial", ClockKind::Wall, 1_000_000);
-            recorder.message(clock, None, None, text.trim(), Origin { source, offset });
+            // `systemctl list-jobs` has columns.
+            let words: Vec<&str> = text.split_whitespace().collect();
+            recorder.message(
+                clock,
+                None,
+                None,
+                &words.join(" "),
+                Origin { source, offset },
+            );
             recorder.took(source);
             return true;
         }

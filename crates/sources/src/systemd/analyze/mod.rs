@@ -3,6 +3,7 @@
 
 mod beside;
 mod printed;
+mod prose;
 mod row;
 
 use super::clocks::{MONOTONIC, USERSPACE_CLOCK};
@@ -14,6 +15,7 @@ use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
 use beside::Beside;
 use printed::{drawn, is_lettered, whole_lines};
+use prose::Part;
 use record::{
     ClockKind, DependencyKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId, SpanKind,
     mark,
@@ -80,6 +82,7 @@ impl Source for Analyze {
 
     fn sniff(&self, head: &[u8]) -> Sniff {
         let (mut known, mut unknown, mut logged) = (0_usize, 0_usize, 0_usize);
+        let (mut named, mut parts) = (false, Vec::new());
         // A whole plot has the times of its units, too.
         if memchr::memmem::find(head, b"<svg").is_some() {
             return Sniff::No;
@@ -93,12 +96,17 @@ impl Source for Analyze {
                     Row::Unknown if beside::is_of_log(whole.bytes, &line) => {
                         logged = logged.saturating_add(1);
                     }
-                    Row::Unknown => unknown = unknown.saturating_add(1),
+                    Row::Unknown => {
+                        unknown = unknown.saturating_add(1);
+                        named |= !prose::mentions(row).is_empty();
+                        parts.extend(prose::phase(row));
+                    }
                     _ => known = known.saturating_add(1),
                 }
             }
         }
         match known {
+            0 if named || prose::startup(&parts).is_some() => Sniff::Maybe,
             0 => Sniff::No,
             _ if known >= unknown => Sniff::Yes,
             // Between words about both, this reads both.
@@ -176,6 +184,11 @@ struct Reader {
     is_tree: bool,
     /// The lines of a log that somebody posted together with this.
     beside: Beside,
+    /// What is told in words, for a text without any output: units, and phases.
+    named: Vec<(String, i64, Origin)>,
+    parts: Vec<(Part, i64)>,
+    /// Where the phases begin.
+    parts_at: Option<Origin>,
 }
 
 impl Reader {
@@ -183,6 +196,9 @@ impl Reader {
         Self {
             source,
             beside: Beside::new(name),
+            named: Vec::new(),
+            parts: Vec::new(),
+            parts_at: None,
             finished: false,
             units: BTreeMap::new(),
             parents: Vec::new(),
@@ -212,13 +228,45 @@ impl Reader {
         }
         let skip = skip.filter(|_| !took);
         if skip.is_some_and(|kind| kind.name == NOT_UNDERSTOOD.name)
-            && self.beside.line(line, text, recorder)
+            && (self.beside.line(line, text, recorder) || self.words(text, origin, recorder))
         {
             return;
         }
         match skip {
             Some(kind) => recorder.skipped(origin, kind),
             None => recorder.took(self.source),
+        }
+    }
+
+    /// Keeps what a line says in words; whether it says anything.
+    fn words(&mut self, text: &str, origin: Origin, recorder: &mut Recorder) -> bool {
+        let named = prose::mentions(text).into_iter();
+        let before = self.named.len();
+        self.named
+            .extend(named.map(|(name, ns)| (name.to_owned(), ns, origin)));
+        let part = prose::phase(text);
+        self.parts.extend(part);
+        if part.is_some() {
+            self.parts_at.get_or_insert(origin);
+        }
+        let is_any = part.is_some() || self.named.len() > before;
+        if is_any {
+            recorder.took(self.source);
+        }
+        is_any
+    }
+
+    /// Takes what was said in words, where no output says more.
+    fn take_words(&mut self, recorder: &mut Recorder) {
+        if self.units.is_empty() {
+            for (name, ns, origin) in std::mem::take(&mut self.named) {
+                self.unit(&name, None, Some(ns), origin);
+            }
+        }
+        let times = prose::startup(&self.parts).filter(|_| !self.finished);
+        if let Some((times, origin)) = times.zip(self.parts_at) {
+            self.finished = true;
+            startup::record(&times, origin, recorder);
         }
     }
 
@@ -337,7 +385,8 @@ impl Reader {
         }
     }
 
-    fn finish(self, recorder: &mut Recorder) {
+    fn finish(mut self, recorder: &mut Recorder) {
+        self.take_words(recorder);
         self.beside.finish(recorder);
         // A chain alone ends where its first unit does.
         if let Some((root, end, origin)) = self.root.filter(|_| !self.finished) {
