@@ -1579,3 +1579,68 @@ fn drives_and_clouds_that_do_not_answer_are_told_without_stamps() {
     );
     assert_eq!(waits(&vain)[0].1, 45_900);
 }
+
+#[test]
+fn what_waits_in_vain_for_udev_or_an_address_is_told() {
+    let waits = |lines: &str| {
+        let all = found(&format!(
+            "source log kernel-log\nclock printk printk\n{lines}"
+        ));
+        let all = all.into_iter().filter(|f| f.id == "spoken-wait");
+        all.map(|f| (f.title, ms(f.expected), f.names[0].clone()))
+            .collect::<Vec<_>>()
+    };
+    let settle =
+        "say - 4 udevadm settle - timeout of 20 seconds reached, the event queue contains:";
+    let all = waits(settle);
+    assert_eq!(
+        (all[0].0.as_str(), all[0].1),
+        ("`udevadm settle` waits 20.000 s in vain", 18_000)
+    );
+    let asks = |first: &str, second: &str, end: &str| {
+        format!(
+            "say {first} 6 dhclient[9]: DHCPDISCOVER on eth7 to 255.255.255.255 port 67 interval 4
+            say {second} 6 dhclient[9]: DHCPDISCOVER on eth7 to 255.255.255.255 port 67 interval 6
+            say {end} 6 dhclient[9]: No DHCPOFFERS received."
+        )
+    };
+    // By the stamps, or else by what it says of its pauses.
+    let all = waits(&asks("5s", "9s", "17s"));
+    assert_eq!((all[0].1, all[0].2.as_str()), (10_800, "eth7"));
+    assert_eq!(waits(&asks("-", "-", "-"))[0].1, 9_000);
+    // An answer came.
+    let lines = asks("5s", "9s", "17s").replace("No DHCPOFFERS received", "DHCPOFFER of 10.0.0.2");
+    assert!(waits(&lines).is_empty());
+}
+
+#[test]
+fn a_job_of_a_list_is_told_without_a_time() {
+    let f = one(
+        "source jobs.txt console
+        clock serial wall
+        say - 6 85 wait-for-y.service start running",
+        "start-job",
+    );
+    assert_eq!(f.names[0], "wait-for-y.service");
+    assert!(f.saving.is_none_or(|s| s.1 == Nanos::ZERO));
+}
+
+#[test]
+fn an_error_without_a_stamp_counts_if_it_says_that_the_time_is_over() {
+    let text = |error: &str| {
+        format!(
+            "source log kernel-log
+            clock printk printk
+            say - 3 usb 7-1: device descriptor read/64, error {error}"
+        )
+    };
+    let f = one(&text("-110"), "spoken-wait");
+    assert_eq!((f.names[0].as_str(), ms(f.expected)), ("usb 7-1", 4_500));
+    assert!(found(&text("-71")).is_empty());
+    let drive = "source log kernel-log
+        clock printk printk
+        say - 4 kernel: ata9: COMRESET failed (errno=-16)
+        say - 4 kernel: ata9: COMRESET failed (errno=-16)";
+    let f = one(drive, "spoken-wait");
+    assert_eq!(f.title, "The device ata9 does not answer for 20.000 s");
+}

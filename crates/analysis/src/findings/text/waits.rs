@@ -386,6 +386,28 @@ pub(in crate::findings) const SPOKEN_ATA: &str = "The kernel sends a command to 
      all but the command that reads its logs (`cmd 0x47`) works without it. Otherwise check the \
      cable, the power and the drive.";
 
+pub(in crate::findings) fn device_silent(device: &str, time: impl Display) -> String {
+    format!("The device {device} does not answer for {time}")
+}
+
+pub(in crate::findings) const SPOKEN_ERRORS: &str = "The driver waits until its time is over, and tries again. Repair, unplug or disable what does not \
+     answer, and check its cable and power.";
+
+pub(in crate::findings) fn settle_waits(time: impl Display) -> String {
+    format!("`udevadm settle` waits {time} in vain")
+}
+
+pub(in crate::findings) const SPOKEN_SETTLE: &str = "udev was still busy with the events that the next lines name: a driver that does not answer, or a \
+     program that a rule starts. Remove what asks for `udevadm settle`, or blacklist the driver.";
+
+pub(in crate::findings) fn nobody_offers(time: impl Display) -> String {
+    format!("The DHCP client asks {time} for an address, and nobody answers")
+}
+
+pub(in crate::findings) const SPOKEN_DHCP: &str = "No server answers on this interface. Set a fixed address, a shorter `timeout` in dhclient.conf, or \
+     in /etc/network/interfaces `allow-hotplug` for an interface that may have no cable. A switch \
+     port that learns its neighbors first (spanning tree) answers late.";
+
 pub(in crate::findings) fn cloud_init_asks(time: impl Display) -> String {
     format!("cloud-init asks {time} for the data of a cloud, and nobody answers")
 }
@@ -438,9 +460,15 @@ pub(in crate::findings) fn job_why(
         (false, Some(limit)) => format!("The job may run for {limit}."),
         (false, None) => "The job has no time limit.".to_owned(),
     };
+    let what = against(unit, helps);
+    format!("Nothing else happens meanwhile. {end} {what}")
+}
+
+/// What helps against a start job of a unit that does not end.
+fn against<'a>(unit: &str, helps: Option<&'a str>) -> &'a str {
     let is_device = unit.starts_with("/dev/") || unit.starts_with("dev-");
     let lower = unit.to_ascii_lowercase();
-    let what = if let Some(helps) = helps {
+    if let Some(helps) = helps {
         helps
     } else if is_device {
         "Find out why the device does not appear. If it does not exist, correct the line of \
@@ -450,8 +478,18 @@ pub(in crate::findings) fn job_why(
     } else {
         "Look into what its program waits for (`systemctl status` and `journalctl -b -u` of the \
          unit)."
-    };
-    format!("Nothing else happens meanwhile. {end} {what}")
+    }
+}
+
+pub(in crate::findings) fn listed_job(unit: &str) -> String {
+    format!("systemd still waits for the start job of `{unit}`")
+}
+
+pub(in crate::findings) fn listed_job_why(unit: &str, helps: Option<&str>) -> String {
+    format!(
+        "`systemctl list-jobs` shows that it runs, and what is ordered after it waits. {}",
+        against(unit, helps)
+    )
 }
 
 pub(in crate::findings) fn job_line(unit: &str, ran: impl Display, limit: Option<Nanos>) -> String {

@@ -16,6 +16,9 @@ use record::Nanos;
 pub(in crate::findings) const RUNNING: &str = "start job is running for ";
 pub(in crate::findings) const START_RUNNING: &str = " running (";
 
+/// How `systemctl list-jobs` shows a job that runs, behind its number and its unit.
+pub(in crate::findings) const LISTED: &str = " start running";
+
 /// The end of a start job's name, and what systemd prints in place of the middle of a long name.
 const START: &str = "/start";
 const LEFT_OUT: [&str; 2] = ["…", "..."];
@@ -111,7 +114,25 @@ pub(in crate::findings) fn running(view: &View<'_>) -> Vec<Found> {
             .within(longest)
             .names([job.unit])
     });
-    found.collect()
+    found.chain(listed(view)).collect()
+}
+
+/// The jobs of a list that run, of which nothing tells since when.
+fn listed<'v>(view: &'v View<'_>) -> impl Iterator<Item = Found> + 'v {
+    let of_list = view.said(LISTED).filter_map(|line| {
+        let (number, unit) = line.text.strip_suffix(LISTED)?.split_once(' ')?;
+        number.parse::<u32>().ok()?;
+        Some((unit, line))
+    });
+    of_list.take(MOST).map(move |(unit, line)| {
+        let helps = remedy(unit).map(|r| r.why);
+        Found::new()
+            .title(text::listed_job(unit))
+            .why(text::listed_job_why(unit, helps))
+            .names([unit])
+            .names(remedies::names(unit))
+            .evidence([view.quote(&line)])
+    })
 }
 
 /// What replaces the middle of a long name. A terminal that cannot show an ellipsis has a

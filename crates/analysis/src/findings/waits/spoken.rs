@@ -67,6 +67,26 @@ const AFTER: &str = " after ";
 /// A part of cloud-init that looks for a data source: its log has the whole time of it.
 const SEARCH: &str = "/search-";
 
+/// What `udevadm settle` writes when its time is over (src/udev/udevadm-settle.c before version
+/// 234), with the seconds behind it.
+pub(in crate::findings) const SETTLE_ENDS: &str = "udevadm settle - timeout of ";
+
+/// What dhclient writes when nobody answered, and of each time it asks, with the seconds until it
+/// asks again (client/dhclient.c of ISC DHCP).
+pub(in crate::findings) const NO_OFFERS: &str = "No DHCPOFFERS received";
+pub(in crate::findings) const DISCOVERS: &str = "DHCPDISCOVER on ";
+const INTERVAL: &str = " interval ";
+
+/// Errors that say that a time is over, what did not answer, and how long the kernel waited: for
+/// the descriptor of a USB device (`initial_descriptor_timeout` in drivers/usb/core/hub.c), and
+/// for a drive behind a reset (`ata_eh_reset_timeouts` in drivers/ata/libata-eh.c). In a log with
+/// stamps these are silences.
+pub(in crate::findings) const TIME_IS_OVER: [&str; 2] = [
+    ": device descriptor read/64, error -110",
+    ": COMRESET failed (errno=-16)",
+];
+const TIME_IS_OVER_S: [i64; 2] = [5, 10];
+
 /// How systemd says that it begins.
 const STARTING: &str = "Starting ";
 
@@ -232,6 +252,63 @@ fn of_ata(view: &View<'_>) -> Option<Found> {
     })
 }
 
+/// A device does not answer, by errors without stamps.
+fn of_errors(view: &View<'_>) -> impl Iterator<Item = Found> {
+    let each = TIME_IS_OVER.iter().zip(TIME_IS_OVER_S);
+    each.filter_map(|(words, each)| {
+        let lines: Vec<Line<'_>> = view
+            .said(words)
+            .filter(|l| l.message.at.is_none())
+            .collect();
+        let device = lines.first()?.text.split_once(words)?.0;
+        let device = device.rsplit(": ").next()?.trim();
+        let count = i64::try_from(lines.len()).ok()?;
+        let time = seconds(each.saturating_mul(count));
+        Some(
+            told(view, text::device_silent(device, time), &lines, time)
+                .why(text::SPOKEN_ERRORS)
+                .names([device]),
+        )
+    })
+}
+
+/// `udevadm settle` waits in vain.
+fn of_settle(view: &View<'_>) -> Option<Found> {
+    let lines: Vec<Line<'_>> = view.said(SETTLE_ENDS).collect();
+    let time = seconds(sum(&lines, SETTLE_ENDS));
+    (time > Nanos::ZERO).then(|| {
+        told(view, text::settle_waits(time), &lines, time)
+            .why(text::SPOKEN_SETTLE)
+            .names(["udevadm settle", "systemd-udev-settle.service"])
+    })
+}
+
+/// A DHCP client asks, and nobody answers: the time between its first question and its end, or
+/// the pauses between its questions.
+fn of_dhclient(view: &View<'_>) -> Option<Found> {
+    let end = view.said(NO_OFFERS).next()?;
+    let asks: Vec<Line<'_>> = view
+        .said(DISCOVERS)
+        .filter(|l| l.at < end.at && l.message.origin.source == end.message.origin.source)
+        .collect();
+    let first = asks.first()?;
+    let interface = first.behind(DISCOVERS)?.split_whitespace().next()?;
+    let pauses = sum(&asks, INTERVAL);
+    let apart = first
+        .message
+        .at
+        .zip(end.message.at)
+        .map(|(from, to)| to - from);
+    let time = apart
+        .filter(|t| *t > Nanos::ZERO)
+        .unwrap_or(seconds(pauses));
+    (time >= super::LEAST).then(|| {
+        told(view, text::nobody_offers(time), &[*first, end], time)
+            .why(text::SPOKEN_DHCP)
+            .names([interface, "DHCP", "dhclient", "networking.service"])
+    })
+}
+
 /// cloud-init asks for data that nobody has.
 fn of_cloud_init(view: &View<'_>) -> Option<Found> {
     let spans = view.record.spans().iter();
@@ -302,6 +379,9 @@ pub(in crate::findings) fn spoken(view: &View<'_>) -> Vec<Found> {
     all.extend(of_udev(view));
     all.extend(of_service(view));
     all.extend(of_ata(view));
+    all.extend(of_errors(view));
+    all.extend(of_settle(view));
+    all.extend(of_dhclient(view));
     all.extend(of_cloud_init(view));
     all
 }
