@@ -34,10 +34,30 @@ fn startup(line: &str) -> Vec<&str> {
     match parts {
         // A list's mark, a quotation's, or blanks.
         Some((mark, rest)) if !mark.contains(char::is_alphanumeric) => vec![rest],
-        Some((command, rest)) if command.contains(COMMAND) => vec![command, rest],
+        Some((command, rest)) if command.contains(COMMAND) => vec![command, sum(rest)],
         Some((label, rest)) if is_label(label) => vec![rest],
+        // A sentence around it.
+        Some((words, rest)) if is_sentence(words) => vec![sum(rest)],
         _ => Vec::new(),
     }
+}
+
+/// Whether somebody's words stand before what systemd said: a log's prefix has digits.
+fn is_sentence(text: &str) -> bool {
+    !text.contains(|c: char| c.is_ascii_digit() || "<>[]{}".contains(c))
+}
+
+/// What systemd said, without the words behind the sum.
+fn sum(text: &str) -> &str {
+    let Some((parts, behind)) = text.split_once(" = ") else {
+        return text;
+    };
+    let end = [", ", "; ", ". ", " ("]
+        .iter()
+        .filter_map(|e| behind.find(e))
+        .min();
+    let end = parts.len() + " = ".len() + end.unwrap_or(behind.len());
+    text.get(..end).unwrap_or(text)
 }
 
 /// `# before:`: what people put before a line that they keep. A log's prefix has digits.
@@ -234,6 +254,10 @@ mod tests {
             (
                 "a.target @1min 5.8s└─b.target @1min 5.7s",
                 vec!["a.target @1min 5.8s", "└─b.target @1min 5.7s"],
+            ),
+            (
+                "It says Startup finished in 1s (kernel) + 2s (userspace) = 3s, and a.service is slow",
+                vec!["Startup finished in 1s (kernel) + 2s (userspace) = 3s"],
             ),
             (
                 "# with the menu: Startup finished in 1s (kernel) = 1s",

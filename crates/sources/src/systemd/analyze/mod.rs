@@ -99,7 +99,7 @@ impl Source for Analyze {
                     Row::Unknown => {
                         unknown = unknown.saturating_add(1);
                         named |= !prose::mentions(row).is_empty();
-                        parts.extend(prose::phase(row));
+                        parts.extend(prose::phases(row));
                     }
                     _ => known = known.saturating_add(1),
                 }
@@ -244,12 +244,12 @@ impl Reader {
         let before = self.named.len();
         self.named
             .extend(named.map(|(name, ns)| (name.to_owned(), ns, origin)));
-        let part = prose::phase(text);
-        self.parts.extend(part);
-        if part.is_some() {
+        let parts = prose::phases(text);
+        if !parts.is_empty() {
             self.parts_at.get_or_insert(origin);
         }
-        let is_any = part.is_some() || self.named.len() > before;
+        let is_any = !parts.is_empty() || self.named.len() > before;
+        self.parts.extend(parts);
         if is_any {
             recorder.took(self.source);
         }

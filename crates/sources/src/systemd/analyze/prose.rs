@@ -69,6 +69,44 @@ fn time_behind(text: &str) -> Option<i64> {
     None
 }
 
+/// What people put between phases that they name in one line.
+const BETWEEN_PHASES: [&str; 5] = [", ", "; ", " + ", " & ", " and "];
+
+/// The phases that a line names, one or several: `kernel 3s, userspace 40s`.
+pub(super) fn phases(line: &str) -> Vec<(Part, i64)> {
+    if let Some(one) = phase(line) {
+        return vec![one];
+    }
+    let mut parts = vec![unquoted(line).trim()];
+    for between in BETWEEN_PHASES {
+        parts = parts.iter().flat_map(|p| p.split(between)).collect();
+    }
+    let found: Vec<_> = parts.into_iter().filter_map(in_words).collect();
+    match found.len() {
+        0 | 1 => Vec::new(),
+        _ => found,
+    }
+}
+
+/// A phase of a sentence: `kernel 3s`, `It takes 3s in the kernel`.
+fn in_words(text: &str) -> Option<(Part, i64)> {
+    let text = text.trim().trim_end_matches(['.', '!', '?']);
+    // What stands before a colon tells what of.
+    let text = text.rsplit(": ").next().unwrap_or(text);
+    phase(text).or_else(|| {
+        let digit = text.find(|c: char| c.is_ascii_digit())?;
+        let (ns, name) = timespan::prefix(text.get(digit..)?)?;
+        let name = name.trim_start_matches(['(']).trim_end_matches([')']);
+        let name = ["in the ", "in ", "for the ", "for ", "of the ", "of "]
+            .iter()
+            .find_map(|word| name.strip_prefix(word))
+            .unwrap_or(name)
+            .to_ascii_lowercase();
+        let (_, part) = PHASES.iter().find(|(phase, _)| *phase == name)?;
+        (ns > 0).then_some((*part, ns))
+    })
+}
+
 /// A phase of the boot and its length, in a line or a row of a table: `Kernel: 3.2s`.
 pub(super) fn phase(line: &str) -> Option<(Part, i64)> {
     let text = item(unquoted(line).trim()).to_ascii_lowercase();
@@ -146,7 +184,23 @@ pub(super) fn startup(parts: &[(Part, i64)]) -> Option<StartupTimes> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, mentions, phase, startup};
+    use super::{Part, mentions, phase, phases, startup};
+
+    #[test]
+    fn phases_of_a_sentence_are_told_together() {
+        const S: i64 = 1_000_000_000;
+        let both = vec![(Part::Kernel, 3 * S), (Part::Userspace, 40 * S)];
+        for line in [
+            "kernel 3s, userspace 40s",
+            "My boot is slow: 3s kernel and 40s in userspace.",
+            "3 seconds (kernel); 40 seconds (userspace)",
+        ] {
+            assert_eq!(phases(line), both, "{line}");
+        }
+        for line in ["the kernel of 2024, and 40s of patience", "a kernel and 3s"] {
+            assert_eq!(phases(line), Vec::new(), "{line}");
+        }
+    }
 
     #[test]
     fn units_of_a_sentence_have_the_times_behind_them() {
