@@ -113,7 +113,7 @@ impl Source for KernelLog {
             return if kernel { Sniff::Yes } else { Sniff::Maybe };
         }
         let (mut seen, mut stamped, mut foreign) = (0_u32, 0_u32, 0_u32);
-        let (mut bare, mut indented, mut named) = (false, 0, 0);
+        let (mut bare, mut indented, mut named, mut bracketless) = (false, 0, 0, 0);
         for line in lines(head) {
             let clean = without_controls(line.bytes);
             if clean.starts_with(b" ") {
@@ -127,6 +127,10 @@ impl Source for KernelLog {
                 continue;
             }
             seen += 1;
+            if shape::bracketless(&clean).is_some() {
+                bracketless += 1;
+                continue;
+            }
             match kernel_like(&clean) {
                 Some(true) => stamped += 1,
                 Some(false) => foreign += 1,
@@ -136,7 +140,7 @@ impl Source for KernelLog {
                 }
             }
         }
-        bare |= named >= FEWEST_NAMED;
+        bare |= named >= FEWEST_NAMED || bracketless >= FEWEST_NAMED;
         // A line under a host's stamp is for a source that knows the host.
         match stamped {
             0 if foreign == 0 && indented >= FEWEST_INDENTED => Sniff::Maybe,
