@@ -111,11 +111,15 @@ const SETUP: [&str; 4] = [
     ":: Waiting ",
     "Waiting for network configuration...",
 ];
-const INSIDE: [&str; 12] = [
+const INSIDE: [&str; 3] = [
     // An event of Android in the brief form of `logcat`.
     "I/boot_progress_",
     " more seconds for network configuration",
     "not initialized in udev database even after waiting ",
+];
+
+/// What people quote alone, in a text of few lines.
+const QUOTED: [&str; 9] = [
     // What systemd, libata and cloud-init say of what did not come.
     "Timed out waiting for device ",
     ".device/start timed out",
@@ -129,10 +133,21 @@ const INSIDE: [&str; 12] = [
     ": COMRESET failed (errno=-16)",
 ];
 
+/// In a text of more lines for each, such a line is an aside.
+const MOST_LINES: usize = 16;
+
+/// Whether a line is one that people quote.
+fn is_quoted(line: &str) -> bool {
+    is_running_job(line) || QUOTED.iter().any(|q| line.contains(q))
+}
+
 /// Whether systemd or an initramfs wrote a line.
 fn is_systemds(line: &str) -> bool {
     // Text that was pasted may have lost the escape byte of a control before the bracket.
-    if line.starts_with(STEP) || line.contains(RUNNING_IN_BRACKETS) || is_running_job(line) {
+    if line.starts_with(STEP) || line.contains(RUNNING_IN_BRACKETS) {
+        return true;
+    }
+    if line.starts_with('[') && is_running_job(line) {
         return true;
     }
     let is_setup = SETUP.iter().any(|s| line.trim_start().starts_with(s));
@@ -153,15 +168,19 @@ impl Source for Console {
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
-        let lines = text::lines(head).take(500);
-        let mut known = lines.filter(|l| {
-            let shown = screen(l.bytes);
-            is_loaders(&shown) || is_systemds(&shown)
-        });
-        // Any log that knows more goes first.
-        match known.next() {
-            Some(_) => Sniff::Maybe,
-            None => Sniff::No,
+        let (mut quoted, mut all) = (0_usize, 0_usize);
+        for line in text::lines(head).take(500) {
+            let shown = screen(line.bytes);
+            // Any log that knows more goes first.
+            if is_loaders(&shown) || is_systemds(&shown) {
+                return Sniff::Maybe;
+            }
+            all = all.saturating_add(usize::from(!shown.trim().is_empty()));
+            quoted = quoted.saturating_add(usize::from(is_quoted(&shown)));
+        }
+        match quoted > 0 && all <= MOST_LINES.saturating_mul(quoted) {
+            true => Sniff::Maybe,
+            false => Sniff::No,
         }
     }
 
@@ -314,7 +333,7 @@ fn millis(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_systemds, millis, rate, read_in, timed, transferred};
+    use super::{is_quoted, is_systemds, millis, rate, read_in, timed, transferred};
 
     #[test]
     fn a_read_with_its_rate_is_known_in_any_loader() {
@@ -337,9 +356,9 @@ mod tests {
 
     #[test]
     fn a_listed_job_that_runs_is_known() {
-        assert!(is_systemds("85 a.service      start running"));
-        assert!(!is_systemds("85 a.service      start waiting"));
-        assert!(!is_systemds("a.service start running"));
+        assert!(is_quoted("85 a.service      start running"));
+        assert!(!is_quoted("85 a.service      start waiting"));
+        assert!(!is_quoted("a.service start running"));
     }
 
     #[test]

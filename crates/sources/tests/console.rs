@@ -29,6 +29,15 @@ fn a_running_job_alone_is_a_console() {
 }
 
 #[test]
+fn a_quoted_line_in_a_long_text_is_an_aside() {
+    let text = format!(
+        "{}Timed out waiting for device dev-x.device.\n",
+        "Words.\n".repeat(40)
+    );
+    assert!(firstlight_sources::sniff(text.as_bytes()).is_none());
+}
+
+#[test]
 fn the_corpus_gives_what_it_gave() {
     check_corpus("console");
 }

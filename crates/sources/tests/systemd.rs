@@ -670,5 +670,10 @@ fn words_count_only_without_an_output() {
         Nanos(12_000_000_000)
     );
     assert_conserved(&record);
+    let long = format!(
+        "{}An aside: old.service takes 12s.\n",
+        "Words of a manual.\n".repeat(40)
+    );
+    assert!(firstlight_sources::sniff(long.as_bytes()).is_none());
     assert!(firstlight_sources::sniff(b"A story.\nKernel: 2s\nabout a.service\n").is_none());
 }

@@ -57,6 +57,9 @@ const UNIT_WITHOUT_TIME: NoteKind = NoteKind {
     advice: "The critical chain lists these units without a time because they never became active.",
 };
 
+/// In a text of more lines for each unit with a time, such a unit is an aside.
+const MOST_LINES: usize = 16;
+
 /// So many lines of words for each line of a log or of systemd-analyze are a post about them.
 const MOST_WORDS: usize = 4;
 
@@ -82,7 +85,7 @@ impl Source for Analyze {
 
     fn sniff(&self, head: &[u8]) -> Sniff {
         let (mut known, mut unknown, mut logged) = (0_usize, 0_usize, 0_usize);
-        let (mut named, mut parts) = (false, Vec::new());
+        let (mut named, mut parts) = (0_usize, Vec::new());
         // A whole plot has the times of its units, too.
         if memchr::memmem::find(head, b"<svg").is_some() {
             return Sniff::No;
@@ -98,15 +101,16 @@ impl Source for Analyze {
                     }
                     Row::Unknown => {
                         unknown = unknown.saturating_add(1);
-                        named |= !prose::mentions(row).is_empty();
+                        named = named.saturating_add(prose::mentions(row).len());
                         parts.extend(prose::phases(row));
                     }
                     _ => known = known.saturating_add(1),
                 }
             }
         }
+        let is_about_units = named > 0 && unknown <= MOST_LINES.saturating_mul(named);
         match known {
-            0 if named || prose::startup(&parts).is_some() => Sniff::Maybe,
+            0 if prose::startup(&parts).is_some() || is_about_units => Sniff::Maybe,
             0 => Sniff::No,
             _ if known >= unknown => Sniff::Yes,
             // Between words about both, this reads both.
