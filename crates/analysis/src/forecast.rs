@@ -1,5 +1,6 @@
 //! What if: first light with some things shorter, or gone.
 
+use crate::findings::computed_on_one;
 use crate::load::Load;
 use crate::path::{CriticalPath, Estimate, Model, NewItem, PathKind, Shorter, Through, UnitOrder};
 use crate::phases::Phases;
@@ -136,14 +137,17 @@ pub fn what_if(
     };
     let model = Model::new(record, phases, through);
     let path = model.path();
-    let forecast = forecast(&model, &path, changes)?;
+    let computed = |units: &[String]| computed_on_one(record, phases, units);
+    let forecast = forecast(&model, &path, changes, computed)?;
     Ok(WhatIf { path, forecast })
 }
 
+/// `computed`: what units compute from first light where there is one processor.
 fn forecast(
     model: &Model<'_>,
     path: &CriticalPath,
     changes: &Changes,
+    computed: impl Fn(&[String]) -> Option<Nanos>,
 ) -> Result<Forecast, ForecastError> {
     let mut shorter = Shorter::default();
     let mut changed = Vec::new();
@@ -154,7 +158,16 @@ fn forecast(
         changed.push(take(model, &mut shorter, "--shorten", name, *left)?);
     }
     let load = model.load();
-    let saving = model.saving(&shorter, load);
+    let mut saving = model.saving(&shorter, load);
+    if load.processors == Some(1) {
+        let gone = changed.iter().filter(|c| c.takes == Nanos::ZERO);
+        let gone: Vec<String> = gone.flat_map(|c| c.names.iter().cloned()).collect();
+        if let Some(work) = computed(&gone).filter(|_| !gone.is_empty()) {
+            let times = changed.iter().map(|c| c.took - c.takes);
+            let time = times.fold(Nanos::ZERO, |sum, t| sum + t);
+            saving = with_work(saving, model.gain(&shorter), work, time);
+        }
+    }
     let of_processors = match changes.processors {
         Some(count) => model.gain_on(load, count)?,
         None => Estimate::default(),
@@ -188,6 +201,17 @@ fn forecast(
             false => unknown(path, model.is_guessed(), load),
         },
     })
+}
+
+/// What goes takes no processor from what is waited for either: `work` of it, where there is one
+/// processor. What of it was waited for brings `gain`, and all of it takes `time`.
+fn with_work(saving: Estimate, gain: Nanos, work: Nanos, time: Nanos) -> Estimate {
+    let expected = gain.max(work.min(time));
+    Estimate {
+        least: saving.least.min(expected),
+        expected,
+        most: saving.most.max(expected).max(time),
+    }
 }
 
 /// An item of the path, and first light by how long it takes.

@@ -47,6 +47,11 @@ pub(crate) fn is_of_clock(text: &str) -> bool {
     MEASURED.iter().any(|m| text.contains(m)) || text.trim_end().ends_with(TAKEN)
 }
 
+/// Whether a line was written by timers and threads, whatever else went on.
+pub(crate) fn is_timers(text: &str) -> bool {
+    is_beside(text) || is_of_clock(text)
+}
+
 /// A line: how it begins, and what else it contains.
 type Cue = (&'static str, &'static str);
 

@@ -607,6 +607,42 @@ mark 3s userspace-start userspace
     assert!(of(&found(trace), "kernel-silence").is_none());
 }
 
+/// The line of a clock in between names nothing that was waited for.
+#[test]
+fn a_stick_with_the_root_is_given_a_second() {
+    let text = |words: &str| {
+        format!(
+            "source dmesg.txt kernel-log
+clock printk printk
+mark 0s kernel-start kernel
+say 0.1s 6 Command line: root=/dev/sda rootwait {words}
+say 1s 6 Waiting for root device /dev/sda...
+say 1.4s 6 usb-storage 1-1:1.0: USB Mass Storage device detected
+say 1.41s 6 scsi host0: usb-storage 1-1:1.0
+say 2.2s 6 tsc: Refined TSC clocksource calibration: 999.999 MHz
+say 2.4s 6 scsi 0:0:0:0: Direct-Access     QEMU     QEMU HARDDISK
+say 2.5s 6 EXT4-fs (sda): mounted filesystem with ordered data mode
+mark 2.5s root-mounted
+mark 2.6s userspace-start userspace
+"
+        )
+    };
+    let all = found(&text(""));
+    let f = of(&all, "root-wait").unwrap();
+    assert_eq!(range_ms(f), (700, 1_000, 1_500));
+    assert_eq!(
+        f.treatment.as_deref(),
+        Some("cmdline+=usb-storage.delay_use=0")
+    );
+    assert!(f.evidence.iter().all(|e| !e.text.contains("tsc:")));
+    // Asked at once, it is a wait as any other.
+    let at_once = text("").replace("say 2.4s 6 scsi 0", "say 1.45s 6 scsi 0");
+    assert_eq!(
+        range_ms(of(&found(&at_once), "root-wait").unwrap()),
+        (0, 750, 1_500)
+    );
+}
+
 #[test]
 fn the_wait_for_the_root_is_told_once() {
     let text = "source dmesg.txt kernel-log

@@ -412,8 +412,26 @@ fn what_programs_say_of_their_waits_is_told() {
     assert!(waits("say 3s 6 stage-1-init: waiting for device /dev/new to appear...").is_empty());
     let (title, expected, _) = one("say 3s 6 IP-Config: no response after 2 secs - giving up
         say 6s 6 IP-Config: no response after 3 secs - giving up");
-    assert_eq!(title, "The initramfs waits 5.000 s for an address");
-    assert_eq!(expected, 4_500);
+    // It asks again after 1 s and 2 s, and looks at its limit only then.
+    assert_eq!(title, "The initramfs waits 6.000 s for an address");
+    assert_eq!(expected, 5_400);
+    // Where the lines have times, these count, also of the round that was answered.
+    let rounds = "say 1s 6 IP-Config: eth0 hardware address 02:00:00:00:00:01 mtu 1500 DHCP
+        say 4s 6 IP-Config: no response after 2 secs - giving up
+        say 4.1s 6 IP-Config: eth0 hardware address 02:00:00:00:00:01 mtu 1500 DHCP
+        say 9s 6 IP-Config: eth0 complete (dhcp from 10.0.0.1):";
+    let (title, expected, _) = one(rounds);
+    assert_eq!(title, "The initramfs waits 8.000 s for an address");
+    assert_eq!(expected, 7_200);
+    // All of it may have been written at once.
+    let at_once = "say 1s 6 done.\n".to_owned() + &rounds.replace("say 1s", "say 4s");
+    assert_eq!(one(&at_once).0, title);
+    // Without times the last round is answered at some time of it.
+    let all = rounds.lines().map(|l| l.split_once("IP-Config").unwrap().1);
+    let all: Vec<String> = all.map(|l| format!("say 9s 6 IP-Config{l}")).collect();
+    let (title, expected, _) = one(&all.join("\n"));
+    assert_eq!(title, "The initramfs waits 3.000 s for an address");
+    assert_eq!(expected, 5_850);
     let waited = "say 3s 6 :: Waiting 10 seconds for device /dev/old ...";
     assert_eq!(one(waited).1, 5_000);
     let vain = format!("{waited}\nsay 13s 6 ERROR: device '/dev/old' not found.");
@@ -521,9 +539,28 @@ fn a_module_that_takes_long_to_initialize_is_told() {
         );
         found(&text).into_iter().find(|f| f.id == "long-modules")
     };
+    // Its start is not known, nor what went on meanwhile.
     let f = of("slow_init [slowmod]").unwrap();
     assert_eq!(f.title, "The module `slowmod` takes 4.000 s to initialize");
     assert_eq!(ms(f.expected), 2_000);
+    // Nothing else went on for 3 s, and a line came soon after the call.
+    let still = |more: &str| {
+        let text = format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             span initcall 5s 9s slow_init [slowmod]\nsay 6s 6 slow: found\nsay 9.1s 6 next{more}"
+        );
+        let all = found(&text);
+        ms(all
+            .into_iter()
+            .find(|f| f.id == "long-modules")
+            .unwrap()
+            .expected)
+    };
+    assert_eq!(still(""), 3_200);
+    assert_eq!(still("\nsay 7s 6 other"), 2_800);
+    // systemd's units are not in this log.
+    let systemd = "\nsay 4s 6 systemd[1]: systemd 252 running in system mode (+PAM)";
+    assert_eq!(still(systemd), 2_000);
     assert!(of("slow_init").is_none());
 }
 
@@ -892,7 +929,22 @@ fn firmware_tells_its_stages_and_its_loads_as_one() {
     assert!(all.iter().all(|f| f.id == "firmware-stages"));
     assert_eq!(all[1].names[2..], ["MMU", "cache", "console"]);
     let (low, high) = all[2].saving.unwrap();
-    assert_eq!((ms(low), ms(all[2].expected), ms(high)), (6, 26, 52));
+    assert_eq!((ms(low), ms(all[2].expected), ms(high)), (6, 26, 60));
+}
+
+/// The run of an option ROM goes as a whole, with what runs it.
+#[test]
+fn the_run_of_an_option_rom_can_be_left_out() {
+    let text = "source list.txt cbmem
+        clock counter counter
+        mark 0s power-on firmware
+        span stage 90ms 100ms Option~ROM~initialization~->~Option~ROM~copy~done
+        span stage 100ms 300ms Option~ROM~copy~done~->~Option~ROM~run~done
+        mark 400ms device~setup~done -";
+    let f = one(text, "firmware-stages");
+    let (low, high) = f.saving.unwrap();
+    assert_eq!((ms(low), ms(f.expected), ms(high)), (80, 180, 220));
+    assert!(f.why.contains("CONFIG_VGA_ROM_RUN"), "{}", f.why);
 }
 
 /// A list of durations, with the length of the userspace.

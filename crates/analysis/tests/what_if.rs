@@ -107,6 +107,20 @@ fn what_is_beside_the_path_costs_where_processors_are_few() {
     assert!(four.0 == 0 && four.1 <= 10 && four.2 <= 200, "{four:?}");
     let one = KNOWN.replace("4 CPUs", "1 CPU");
     assert_eq!(saves(&without(&one, &["aside.service"])), (0, 200, 800));
+    // Where its control group was asked, the work is known.
+    let asked = one.replace("1800ms aside.service", "1800ms aside.service cpu=120ms");
+    assert_eq!(saves(&without(&asked, &["aside.service"])), (0, 120, 800));
+    // So is that of one on the path, where another is nearly as long.
+    let asked = one.replace("3000ms slow.service", "3000ms slow.service cpu=900ms");
+    assert_eq!(
+        saves(&without(&asked, &["slow.service"])),
+        (200, 900, 2_000)
+    );
+    let asked = one.replace("3000ms slow.service", "3000ms slow.service cpu=100ms");
+    assert_eq!(
+        saves(&without(&asked, &["slow.service"])),
+        (200, 400, 2_000)
+    );
 }
 
 #[test]
@@ -382,6 +396,92 @@ process 20 getty 7100ms - parent=1
     let f = without(text, &["modprobe"]);
     assert_eq!(saves(&f), (525, 1_500, 1_500));
     assert!(f.unknown[0].contains("when processes lived"));
+}
+
+/// The same of a unit that nothing is known of.
+fn waits() -> String {
+    common::SETTLES.replace("systemd-udev-settle", "own")
+}
+
+#[test]
+fn a_unit_that_goes_waits_for_nobody_and_the_work_of_others_goes_on_beside() {
+    // The first process and the last unit have 280 ms of work left, and half of the processor
+    // for it, once udevd has had as much as the first process had before. If udevd goes first,
+    // only the 20 ms of the unit itself are won.
+    let (least, expected, _) = saves(&without(&waits(), &["own.service"]));
+    assert!((250..=345).contains(&expected), "{expected}");
+    assert!((10..=20).contains(&least), "{least}");
+    // Half of it is not half of the work of others.
+    let (_, halved, _) = saves(&shorten(&waits(), "own.service", 342));
+    assert!(halved < 40, "{halved}");
+}
+
+/// RCU's task takes the processor for some microseconds when it likes.
+#[test]
+fn a_task_of_the_kernel_that_comes_between_did_not_end_the_boot() {
+    let rcu = "slice 1 running 1960ms 1999990us\nslice 15 running 1999990us 2000ms\n\
+               process 15 rcu_preempt 0ms - kernel\nslice 15 running 1001ms 1001010us\n";
+    let text = waits().replace("slice 1 running 1960ms 2000ms\n", rcu);
+    let (_, expected, _) = saves(&without(&text, &["own.service"]));
+    assert!((250..=345).contains(&expected), "{expected}");
+}
+
+#[test]
+fn what_settles_leaves_the_work_of_udev_to_the_only_processor() {
+    let settle = "systemd-udev-settle.service";
+    let (least, expected, most) = saves(&without(common::SETTLES, &[settle]));
+    assert_eq!(expected, 171);
+    assert!(least <= 20 && most >= 600, "{least} {most}");
+    // Without a trace.
+    let named = |l: &&str| !["slice", "wake"].iter().any(|w| l.starts_with(w));
+    let untraced: Vec<&str> = common::SETTLES.lines().filter(named).collect();
+    let (least, expected, most) = saves(&without(&untraced.join("\n"), &[settle]));
+    assert!((150..=185).contains(&expected), "{expected}");
+    assert!(least <= 45 && most >= 600, "{least} {most}");
+    // Half of the wait is half of that.
+    let (_, halved, _) = saves(&shorten(&untraced.join("\n"), settle, 342));
+    assert!((75..=95).contains(&halved), "{halved}");
+}
+
+/// A request to a server of storage, by way of a task of the kernel.
+fn asks(text: &mut String, by: u32, at: i64) {
+    let (worker, server, back, end) = (at + 1, at + 2, at + 3, at + 4);
+    writeln!(
+        text,
+        "wake {at}ms {by} 30\nslice 30 running {at}ms {worker}ms\n\
+         wake {worker}ms 30 20\nslice 20 running {worker}ms {server}ms\n\
+         wake {server}ms 20 31\nslice 31 running {server}ms {back}ms\n\
+         wake {back}ms 31 {by}\nslice {by} running {back}ms {end}ms"
+    )
+    .unwrap();
+}
+
+/// A server that tasks of the kernel wake for others takes what comes as it comes: who asks it
+/// earlier does not wait for those who had asked before.
+#[test]
+fn a_server_of_storage_serves_who_comes_first() {
+    let mut text = waits()
+        .replace("slice 8 running 1110ms 1710ms\n", "")
+        .replace("slice 9 running 1760ms 1960ms\n", "");
+    text += "process 20 server 0ms - parent=1\nslice 20 running 1ms 2ms\n\
+             process 30 kworker 0ms - kernel\nprocess 31 kworker 0ms - kernel\n";
+    for pid in 40..44 {
+        writeln!(text, "process {pid} worker 1100ms - parent=8").unwrap();
+    }
+    // Four workers read when their devices are there, after half a second.
+    let mut at = 1610;
+    for pid in 40..44 {
+        writeln!(text, "slice {pid} running 1110ms 1111ms").unwrap();
+        writeln!(text, "slice {pid} running {at}ms {}ms", at + 1).unwrap();
+        asks(&mut text, pid, at + 1);
+        at += 5;
+    }
+    writeln!(text, "slice 8 running {at}ms 1710ms").unwrap();
+    writeln!(text, "slice 9 running 1760ms 1770ms").unwrap();
+    asks(&mut text, 9, 1770);
+    writeln!(text, "slice 9 running 1774ms 1960ms").unwrap();
+    let (_, expected, _) = saves(&without(&text, &["own.service"]));
+    assert!((480..=620).contains(&expected), "{expected}");
 }
 
 /// A unit that begins before the first process has read all units comes after what was

@@ -240,9 +240,15 @@ fn light(record: &Record, wanted: &FirstLight) -> Option<Nanos> {
 
 /// From the first line of a log to its last one.
 fn length(record: &Record) -> Nanos {
-    let stamps = || record.messages().iter().filter_map(|m| m.at);
-    let ends = stamps().min().zip(stamps().max());
-    ends.map_or(Nanos::ZERO, |(first, last)| last - first)
+    let spans = || record.spans().iter().flat_map(|s| [s.start, s.end]);
+    let messages = record.messages().iter().map(|m| m.at);
+    // A list of time stamps has no lines of text.
+    let stamps: Vec<Nanos> = match record.messages().is_empty() {
+        true => spans().flatten().collect(),
+        false => messages.flatten().collect(),
+    };
+    let ends = stamps.iter().min().zip(stamps.iter().max());
+    ends.map_or(Nanos::ZERO, |(first, last)| *last - *first)
 }
 
 fn boot(

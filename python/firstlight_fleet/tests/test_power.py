@@ -29,6 +29,9 @@ SEED = int(os.environ.get("FIRSTLIGHT_POWER_SEED", "1"))
 #: Boots of each release.
 BOOTS = 20
 
+#: When old boots were, in seconds since 1970: in September 2020.
+OLD = 1_600_000_000
+
 #: How the disk is mounted, and whether something syncs all the time, so that what is half done
 #: reaches the disk.
 MOUNTS = [
@@ -49,22 +52,51 @@ def ids(store: Path) -> set[str]:
     return {r["boot_id"] for r in answer("sql", store, "select boot_id from boots")["rows"]}
 
 
+def stores(folder: Path) -> Callable[[Path], None]:
+    return lambda store: answer("ingest", store, "--batch", "10", folder)
+
+
+def compacts(store: Path) -> None:
+    answer("compact", store)
+
+
+def expires(store: Path) -> None:
+    answer("expire", store, "--older-than", "90d")
+
+
 @pytest.mark.parametrize(("options", "syncs"), MOUNTS)
 def test_what_was_stored_survives_a_power_cut(
     tmp_path: Path, options: str, syncs: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folders = [make_logs(tmp_path / f"logs{n}", BOOTS) / f"1.{n}" for n in (9, 10, 11)]
+    steps = [*map(stores, folders[:2]), compacts, stores(folders[2]), compacts]
+    survives(tmp_path, options, syncs, monkeypatch, steps)
+
+
+@pytest.mark.parametrize(("options", "syncs"), MOUNTS)
+def test_what_is_not_old_survives_a_power_cut_while_the_rest_is_deleted(
+    tmp_path: Path, options: str, syncs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [make_logs(tmp_path / f"logs{n}", BOOTS) / f"1.{n}" for n in (9, 10, 11)]
+    for log in folders[0].rglob("*"):
+        os.utime(log, (OLD, OLD))
+    steps = [*map(stores, folders[:2]), expires, stores(folders[2]), expires, compacts]
+    states = survives(tmp_path, options, syncs, monkeypatch, steps)
+    assert len(states[2]) == 2 * BOOTS
+    assert len(states[3]) == BOOTS
+
+
+def survives(
+    tmp_path: Path,
+    options: str,
+    syncs: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    steps: list[Callable[[Path], None]],
+) -> list[set[str]]:
+    """Cuts the power while the steps run, and asserts what must be true of the store then. Gives
+    the boots before and after each step."""
     if why := power.missing():
         pytest.skip(why)
-    folders = [make_logs(tmp_path / f"logs{n}", BOOTS) / f"1.{n}" for n in (9, 10, 11)]
-
-    def stores(folder: Path) -> Callable[[Path], None]:
-        return lambda store: answer("ingest", store, "--batch", "10", folder)
-
-    def compacts(store: Path) -> None:
-        answer("compact", store)
-
-    steps = [*map(stores, folders[:2]), compacts, stores(folders[2]), compacts]
-
     disk, at = power.Watched(tmp_path), tmp_path / "at"
     # What is in the store after each step.
     expected: list[set[str]] = [set()]
@@ -89,10 +121,11 @@ def test_what_was_stored_survives_a_power_cut(
         until = marks[number + 1]
         moment = until if reported else chance.randrange(marks[number], until)
         power.at_moment(disk.before, writes, moment, chance, image)
-        there = expected[number + reported]
+        # Each of these, and none but them.
+        sides = [expected[number + reported], expected[number + 1]]
         try:
             with power.mounted(image, at, options) as root:
-                after_cut(root / "store", there, expected[-1], steps)
+                after_cut(root / "store", sides, expected[-1], steps)
                 torn += any(root.glob(f"store/_delta_log/*{durable.TAKEN_BACK}"))
             power.check(image)
         except (AssertionError, FleetError) as error:
@@ -105,22 +138,25 @@ def test_what_was_stored_survives_a_power_cut(
         f"{len(losses)} losses"
     )
     assert not losses, losses
+    return expected
 
 
 def after_cut(
-    store: Path, there: set[str], everything: set[str], steps: list[Callable[[Path], None]]
+    store: Path, sides: list[set[str]], last: set[str], steps: list[Callable[[Path], None]]
 ) -> None:
-    """Asserts what must be true of a store that lost power."""
+    """Asserts what must be true of a store that lost power between two states."""
+    least, most = set.intersection(*sides), set.union(*sides)
     try:
         found = ids(store)
     except FleetError as error:
         # Nothing was reported yet, so that there may be no store.
-        assert not there and "there is no store" in str(error), error
+        assert not least and "there is no store" in str(error), error
         found = set()
-    assert there <= found <= everything, f"{len(there - found)} of {len(there)} are lost"
+    assert least <= found, f"{len(least - found)} of {len(least)} are lost"
+    assert found <= most, f"{len(found - most)} are back"
     for step in steps:
         step(store)
-    assert ids(store) == everything
+    assert ids(store) == last
 
 
 def cut_short(file: Path, keep: int) -> None:

@@ -5,6 +5,7 @@ use super::subject::subject;
 use super::text::cmdline as text;
 use super::view::{Line, View, number, times};
 use crate::console::{line_rate, plain_line_time, serial_console};
+use crate::kernel_work::is_timers;
 use record::{Nanos, Phase, SpanKind, mark};
 
 /// Words that make a boot talk or check, and what each does. A word that ends
@@ -163,18 +164,51 @@ pub(super) fn waited_for_root<'v>(view: &'v View<'_>) -> Option<(Nanos, Nanos, L
     Some((from, to, line))
 }
 
+/// What the driver of USB sticks writes when it has found one, and what is written of a disk that has
+/// answered. In between it gives the stick a second (`delay_use` in
+/// drivers/usb/storage/usb.c), and older kernels give it five.
+pub(super) const STICK: &str = "USB Mass Storage device detected";
+pub(super) const ANSWERS: &str = ": Direct-Access ";
+const DELAY_USE: &str = "usb-storage.delay_use";
+
+/// A stick that answers sooner was asked at once.
+const LEAST_DELAY: Nanos = Nanos::from_millis(500);
+
 /// The root comes later than the kernel that needs it.
 pub(super) fn root_wait(view: &View<'_>) -> Option<Found> {
     let (from, to, line) = waited_for_root(view)?;
     let time = to - from;
     // What ended the longest silence is what the kernel waited for, or told of it.
-    let inside = |l: &Line<'_>| l.message.at.is_some_and(|at| at <= from + time);
+    let inside = |l: &Line<'_>| l.message.at.is_some_and(|at| from <= at && at <= to);
     let waited = view.after(&line).take_while(inside);
-    let ended = waited.max_by_key(|l| view.silence_before(l));
+    let ended = waited
+        .filter(|l| !is_timers(l.text))
+        .max_by_key(|l| view.silence_before(l));
+    let found = Found::new()
+        .title(text::root_wait(time))
+        .evidence([view.quote(&line)]);
+    let stick = view.said(STICK).find(inside);
+    let answers = stick.and_then(|s| {
+        let line = view.said(ANSWERS).find(|l| l.at > s.at && inside(l))?;
+        Some((s, line, line.message.at? - s.message.at?))
+    });
+    if let Some((stick, answers, delay)) = answers.filter(|(.., delay)| *delay >= LEAST_DELAY) {
+        return Some(
+            found
+                .why(text::root_on_stick(delay))
+                .evidence([view.quote(&stick), view.quote(&answers)])
+                .names(["usb-storage", "delay_use"])
+                .saving(Nanos(delay.0 / 10 * 7), delay, time)
+                .cost(text::STICK_COST)
+                .maybe_treatment(
+                    view.value(DELAY_USE)
+                        .is_none()
+                        .then(|| format!("cmdline+={DELAY_USE}=0")),
+                ),
+        );
+    }
     Some(
-        Found::new()
-            .title(text::root_wait(time))
-            .evidence([view.quote(&line)])
+        found
             .evidence(ended.map(|l| view.quote(&l)))
             .names(ended.map(|l| subject(l.text)).unwrap_or_default())
             .parts(time, 0, 50, 100),

@@ -9,8 +9,8 @@ use super::text::hardware as text;
 use super::udev_units::{OLD_SETTLE, SETTLE};
 use super::units::started;
 use super::view::{Line, View, elapsed};
-use crate::kernel_work::{is_beside, is_of_clock};
-use record::{Nanos, Phase, Span};
+use crate::kernel_work::is_timers;
+use record::{Nanos, Phase, Span, SpanKind};
 
 /// Initcalls that poll for old hardware: why, and the word that leaves it out.
 const POLLS: [(&str, &str, Option<&str>); 6] = [
@@ -80,7 +80,7 @@ pub(super) fn polls(view: &View<'_>) -> Vec<Found> {
 /// What is saved of a call, and of a module's for which all that the log shows waited: a
 /// module that is not loaded is not read and linked either, which is taken for a tenth at most.
 const OF_CALL: (i64, i64, i64) = (90, 98, 100);
-const OF_MODULE: (i64, i64, i64) = (50, 90, 110);
+pub(super) const OF_MODULE: (i64, i64, i64) = (50, 90, 110);
 
 /// Whoever waited for a call goes on within this time.
 const GOES_ON: Nanos = Nanos::from_millis(100);
@@ -105,6 +105,37 @@ fn is_alone(view: &View<'_>, call: &Span) -> bool {
     let mut next = next.chain(record.spans().iter().filter_map(|s| s.start));
     !others.any(|s| ends(s).any(inside)) && !lines().any(says) && next.any(goes_on)
 }
+
+/// How long at a stretch nothing began or ended while a call ran, and no line came, if the log goes
+/// on soon after it. Userspace of which the log does not tell when its units begin stands still for
+/// nobody.
+pub(super) fn stood_still(view: &View<'_>, call: &Span) -> Nanos {
+    let (Some(from), Some(to)) = (call.start, call.end) else {
+        return Nanos::ZERO;
+    };
+    let record = view.record;
+    let has_units = record.spans().iter().any(|s| s.kind == SpanKind::Unit);
+    let ends = |s: &Span| [s.start, s.end].into_iter().flatten();
+    let others = record.spans().iter().filter(|s| s.name != call.name);
+    let lines = record.messages().iter();
+    let lines = lines.filter(|m| !is_timers(record.text(m)));
+    let events = others.flat_map(ends).chain(lines.filter_map(|m| m.at));
+    let mut events: Vec<Nanos> = events.filter(|t| from < *t).collect();
+    events.sort_unstable();
+    let goes_on = events.iter().find(|t| **t > to);
+    let goes_on = goes_on.is_some_and(|t| *t - to <= GOES_ON);
+    if !goes_on || (!has_units && view.said(MANAGER).next().is_some()) {
+        return Nanos::ZERO;
+    }
+    let inside = events.into_iter().filter(|t| *t < to);
+    let (last, longest) = inside.fold((from, Nanos::ZERO), |(before, longest), at| {
+        (at, longest.max(at - before))
+    });
+    longest.max(to - last)
+}
+
+/// How systemd says that it has begun.
+pub(super) const MANAGER: &str = "running in system mode";
 
 /// Lines by which a bus says that something did not answer, what that is, and
 /// how long it usually waits before it says so.
@@ -197,11 +228,6 @@ fn announced(view: &View<'_>, line: &Line<'_>) -> Nanos {
     let before = before.filter(|l| device(l.text) == device(line.text));
     let seconds = before.and_then(|l| l.number(RETRYING)).unwrap_or_default();
     super::view::times(seconds, 1_000_000_000)
-}
-
-/// Whether a line was written by timers and threads, whatever else went on.
-fn is_timers(text: &str) -> bool {
-    is_beside(text) || is_of_clock(text)
 }
 
 /// How long nothing was said after a line but what timers write beside, at most `most`.

@@ -92,20 +92,15 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 // taken from that way, too. What a shared one starts goes on behind it.
                 let computed = computed(view, names).unwrap_or_default();
                 let is_shared = matches!(found.scope, Scope::Shared(_));
-                let most = match is_shared {
-                    true => Nanos(i64::MAX),
-                    false => Nanos(halved.0.saturating_mul(2)),
-                };
-                saving = saving.map(|(low, e, high)| {
+                let gain = gain_without(view, &found, names);
+                let most_of = |high: Nanos| match gain {
+                    _ if is_shared => Nanos(i64::MAX),
+                    Some(gain) => gain.max(computed),
                     // If not even half of it can be gained, the other way is as long by then.
-                    let is_capped = !is_shared && halved.0 < high.0 / 100 * NEARLY_HALF;
-                    let most = if is_capped {
-                        halved.max(computed)
-                    } else {
-                        most
-                    };
-                    (low.min(halved), e.min(most), high)
-                });
+                    None if halved.0 < high.0 / 100 * NEARLY_HALF => halved.max(computed),
+                    None => Nanos(halved.0.saturating_mul(2)),
+                };
+                saving = saving.map(|(low, e, high)| (low.min(halved), e.min(most_of(high)), high));
                 // Of a printed chain no other way is known.
                 let (links, is_printed) = waits::links(view);
                 let fills = |name: &String| waits::fills_a_wait(view, name).is_some();
@@ -114,7 +109,7 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 {
                     let part = |time: Nanos, percent: i64| Nanos(time.0 / 100 * percent);
                     saving = saving.map(|(low, e, high)| {
-                        let low = low.max(part(high.min(most), LEAST_OF_CHAIN));
+                        let low = low.max(part(high.min(most_of(high)), LEAST_OF_CHAIN));
                         (low, e.min(part(high, MOST_OF_CHAIN)), high)
                     });
                 }
@@ -279,10 +274,24 @@ fn is_built_in(view: &View<'_>, name: &str) -> bool {
 
 /// Half of what first light gains if all of these units go at once.
 fn half_of_all(view: &View<'_>, names: &[String]) -> Nanos {
+    Nanos(view.model().saving_of_graph(&all_gone(view, names)).0 / 2)
+}
+
+/// What first light gains without the units that a finding takes away, where the boot can be
+/// played again.
+fn gain_without(view: &View<'_>, found: &Found, names: &[String]) -> Option<Nanos> {
+    let treatment = found.treatment.as_deref()?;
+    let gone = treatment
+        .starts_with("mask=")
+        .then(|| all_gone(view, names))?;
+    Some(view.model().played(&gone)?.1)
+}
+
+fn all_gone(view: &View<'_>, names: &[String]) -> Shorter {
     let model = view.model();
     let mut shorter = Shorter::default();
     for matched in names.iter().filter_map(|n| model.matching(n)) {
         model.shorten(&mut shorter, &matched, Nanos::ZERO);
     }
-    Nanos(model.saving_of_graph(&shorter).0 / 2)
+    shorter
 }

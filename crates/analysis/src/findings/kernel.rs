@@ -3,6 +3,7 @@
 use super::contention::without_unpacking;
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
+use super::hardware;
 use super::modules;
 use super::startup;
 use super::text::kernel as text;
@@ -425,16 +426,25 @@ pub(super) fn long_modules(view: &View<'_>) -> Vec<Found> {
     let calls = view.initcalls_from(LONG_MODULE, other);
     let modules = calls.into_iter().filter_map(|call| {
         let module = call.0.split_once('[')?.1.strip_suffix(']')?;
-        let is_whole = matches!(call.2.doubt, None | Some(Doubt::LostStart));
+        // Where others began meanwhile, the kernel's own number is wrong, and the stamps are not.
+        let doubt = call.2.doubt;
+        let is_whole = matches!(doubt, None | Some(Doubt::LostStart | Doubt::Overlap));
         is_whole.then_some((module, call))
     });
     let found = modules.take(MOST_MODULES).map(|(module, call)| {
-        let (name, time, _) = call;
+        let (name, time, span) = call;
+        // Where nothing else went on, everything waited.
+        let still = hardware::stood_still(view, span).min(time);
+        let rest = time - still;
+        let (low, expected, high) = hardware::OF_MODULE;
+        let part =
+            |of_still: i64, of_rest: i64| Nanos(still.0 / 100 * of_still + rest.0 / 100 * of_rest);
+        let most = part(high, 100);
         Found::new()
             .title(text::long_module(module, time))
             .evidence(view.initcall_evidence(&[call]))
-            .parts(time, 0, 50, 100)
-            .within(time)
+            .saving(part(low, 0), part(expected, 50), most)
+            .within(most)
             .names([module.to_owned(), function(name).to_owned()])
             .scope(Scope::Unknown)
     });

@@ -71,3 +71,4 @@ pub use evidence::Evidence;
 pub use finding::{Advice, Finding, Joint, Silent};
 pub use group::Group;
 pub use rule::{Confidence, Rule};
+pub(crate) use work::computed_on_one;

@@ -14,7 +14,7 @@ use super::view::{Line, View};
 use super::waits;
 use super::work::computed;
 use crate::chain::{ChainLink, critical_chain};
-use crate::path::{PathKind, UnitOrder};
+use crate::path::{PathKind, SETTLE_SHARED, UnitOrder};
 use crate::spans;
 use crate::summary::union;
 use record::{Nanos, SpanKind};
@@ -156,12 +156,6 @@ pub(super) fn spare(view: &View<'_>) -> Vec<Found> {
     });
     found.collect()
 }
-
-/// On one processor so much of the wait for all devices is won, in hundredths: what udev
-/// does for them goes on beside what waited. 24 and 25 of Debian's boot from an eMMC
-/// (`experiments/findings/units.toml`); 21 and 31 without storage time and from an SD card,
-/// 6 and 31 where few modules are there to be loaded.
-const SETTLE_SHARED: i64 = 25;
 
 /// Units that wait for something that first light rarely needs.
 pub(super) fn waits(view: &View<'_>) -> Vec<Found> {

@@ -1,8 +1,11 @@
 //! What units compute, by the processor time of their control groups.
 
 use super::contention::ran_between;
-use super::view::{View, transfer};
-use record::{Nanos, SourceId, SpanKind, mark};
+use super::view::{SPEED, View, transfer};
+use super::watched::Watched;
+use crate::phases::Phases;
+use crate::system::SystemFacts;
+use record::{Nanos, Record, SourceId, SpanKind, mark};
 use std::collections::BTreeMap;
 
 /// The control group of the first process.
@@ -18,9 +21,18 @@ const LOADED: &str = "units-load-finish";
 /// where there is one processor; `None` if there are more, or if a control group was not
 /// asked.
 pub(super) fn computed(view: &View<'_>, units: &[String]) -> Option<Nanos> {
-    if view.model().load().processors != Some(1) {
-        return None;
-    }
+    let is_one = view.model().load().processors == Some(1);
+    is_one.then(|| on_one(view, units)).flatten()
+}
+
+/// The same of a boot with one processor that no rule looks into.
+pub(crate) fn computed_on_one(record: &Record, phases: &Phases, units: &[String]) -> Option<Nanos> {
+    let watched = Watched::of(SPEED.into_iter().chain([MOVED]));
+    let system = SystemFacts::default();
+    on_one(&View::new(record, phases, &system, &watched), units)
+}
+
+fn on_one(view: &View<'_>, units: &[String]) -> Option<Nanos> {
     let each = share(view).unwrap_or_default();
     let mut times = units
         .iter()

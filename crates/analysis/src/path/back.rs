@@ -118,8 +118,13 @@ pub(super) fn programs(record: &Record, replay: &Replay, end: Nanos) -> Vec<Path
     for (time, name, pids) in most.into_iter().take(MOST_PROGRAMS) {
         let processes = pids.len();
         let within = vec![(replay.from(), end)];
-        let gone = HALF;
-        let saving = replay.saving(&[Less { pids, within, gone }]);
+        let less = Less {
+            pids,
+            within,
+            gone: HALF,
+            absent: false,
+        };
+        let saving = replay.saving(&[less]);
         programs.extend(saving.map(|saving| PathProgram {
             name: name.to_owned(),
             processes,
@@ -167,8 +172,13 @@ fn play_again(items: &mut [PathItem], doers: &[Doer], replay: &Replay) {
         };
         let Some(pids) = pids else { continue };
         let within = whole.iter().map(|i| (i.start, i.end)).collect();
-        let gone = HALF;
-        let Some(saving) = replay.saving(&[Less { pids, within, gone }]) else {
+        let less = Less {
+            pids,
+            within,
+            gone: HALF,
+            absent: false,
+        };
+        let Some(saving) = replay.saving(&[less]) else {
             continue;
         };
         let length = length(&whole);

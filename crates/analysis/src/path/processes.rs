@@ -58,6 +58,10 @@ struct Meeting {
     from: Option<Nanos>,
 }
 
+/// A task of the kernel that has worked for less than this when the boot ends did not end it:
+/// those of RCU and of timers take some microseconds each.
+const BRIEF: Nanos = Nanos::from_micros(100);
+
 /// What a trace says of the tasks of a boot.
 pub(super) struct Tasks<'r> {
     record: &'r Record,
@@ -172,7 +176,8 @@ impl<'r> Tasks<'r> {
     }
 
     /// Tasks that do what others ask of them, in whatever order they ask: those of
-    /// the kernel, and those that several other programs wake which they did not fork.
+    /// the kernel, and those that several other programs wake which they did not fork,
+    /// by themselves or through a task of the kernel, as a disk's requests reach a server.
     pub(super) fn servers(&self) -> HashSet<u32> {
         const SEVERAL: usize = 4;
         let mut servers: HashSet<u32> = HashSet::new();
@@ -182,17 +187,27 @@ impl<'r> Tasks<'r> {
             }
         }
         for (&pid, wakes) in &self.wakes {
-            let asks = |w: &Wake| {
-                let by = self.process(w.by, w.at);
-                by.is_some_and(|p| !p.kernel_thread && p.parent != Some(pid))
-            };
-            let others = wakes.iter().filter(|w| asks(w));
-            let others: HashSet<u32> = others.map(|w| w.by).collect();
+            let others = wakes.iter().filter_map(|w| self.asker(w));
+            let others: HashSet<u32> = others
+                .filter(|p| p.pid != pid && p.parent != Some(pid))
+                .map(|p| p.pid)
+                .collect();
             if others.len() >= SEVERAL {
                 servers.insert(pid);
             }
         }
         servers
+    }
+
+    /// The program that wakes a task, or has a task of the kernel do so.
+    fn asker(&self, wake: &Wake) -> Option<&'r Process> {
+        let is_program = |p: &&Process| !p.kernel_thread;
+        let by = self.process(wake.by, wake.at)?;
+        if is_program(&by) {
+            return Some(by);
+        }
+        let before = self.waker(wake.by, Nanos::ZERO, wake.at)?;
+        self.process(before.by, before.at).filter(is_program)
     }
 
     /// Each task that was seen to be forked, its parent, and when.
@@ -214,15 +229,26 @@ impl<'r> Tasks<'r> {
     }
 
     /// Who was on a processor last at `at`: where several were, the one that
-    /// began last.
+    /// began last. A task of the kernel that had just begun came between by chance: then
+    /// it is the program before it.
     pub(super) fn running_at(&self, at: Nanos) -> Option<u32> {
-        let last = |all: &Vec<&'r Slice>| {
+        let last = |all: &Vec<&'r Slice>, counts: &dyn Fn(&Slice) -> bool| {
             let after = all.partition_point(|s| s.start < at);
-            all.get(after.checked_sub(1)?).copied()
+            let mut before = all.get(..after)?.iter().rev();
+            before.find(|s| counts(s)).copied()
         };
-        let ran = self.running.values().filter_map(last);
-        let ran = ran.max_by_key(|s| (s.end.min(at), s.start, s.pid));
-        ran.map(|s| s.pid)
+        let is_program = |s: &Slice| {
+            let process = self.process(s.pid, s.start);
+            process.is_some_and(|p| !p.kernel_thread)
+        };
+        let is_brief = |s: &Slice| at - s.start < BRIEF && !is_program(s);
+        let of = |counts: &dyn Fn(&Slice) -> bool| {
+            let ran = self.running.values().filter_map(|all| last(all, counts));
+            ran.max_by_key(|s| (s.end.min(at), s.start, s.pid))
+        };
+        let any = of(&|_| true)?;
+        let program = is_brief(any).then(|| of(&is_program)).flatten();
+        Some(program.unwrap_or(any).pid)
     }
 
     /// What a running stretch is: calls of modules and drivers where it lies in

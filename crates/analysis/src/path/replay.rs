@@ -12,6 +12,7 @@ use super::processes::Tasks;
 use super::schedule::{Goal, Job, TICK, play};
 use super::units;
 use record::{NameId, Nanos, Record, TaskState};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The first process, which starts units.
@@ -31,6 +32,8 @@ pub(super) struct Less {
     pub within: Vec<(Nanos, Nanos)>,
     /// How much of it goes, in thousandths.
     pub gone: u16,
+    /// Whether the tasks are not there at all: then they wait for no other task either.
+    pub absent: bool,
 }
 
 /// A half, in thousandths.
@@ -97,6 +100,8 @@ enum Cause {
 /// A traced boot that can be played again.
 pub(super) struct Replay {
     bursts: Vec<Burst>,
+    /// The burst of the same task before each of them.
+    previous: Vec<Option<usize>>,
     processors: usize,
     tasks: HashMap<u32, usize>,
     from: Nanos,
@@ -127,7 +132,8 @@ impl Replay {
         let mut bursts = bursts(tasks, from, end);
         let gates = &from_forks(gates, tasks);
         at_gates(&mut bursts, gates);
-        bursts.sort_by_key(|b| (b.ready, b.end, b.pid));
+        // A unit's first process is there when the first process goes on behind the fork.
+        bursts.sort_by_key(|b| (b.ready, b.units.is_empty(), b.end, b.pid));
         let mut by_task: HashMap<u32, Vec<usize>> = HashMap::new();
         for (id, burst) in bursts.iter().enumerate() {
             by_task.entry(burst.pid).or_default().push(id);
@@ -151,12 +157,14 @@ impl Replay {
         // Where nobody ran at the end, it came so long after the last one.
         let end = end.min(bursts.get(goal)?.end);
         let owners = places.owners(tasks, &causes);
+        let previous = (0..bursts.len()).map(|id| places.previous(id)).collect();
         for (burst, causes) in bursts.iter_mut().zip(causes) {
             burst.causes = causes;
         }
         let numbers = by_task.keys().copied().collect::<BTreeSet<u32>>();
         let mut replay = Self {
             bursts,
+            previous,
             processors: tasks.processors(),
             tasks: numbers.into_iter().zip(0..).collect(),
             from,
@@ -214,6 +222,25 @@ impl Replay {
         self.owners.get(&unit)
     }
 
+    /// What lets a burst begin with that taken away. A task that is not there waits for no other
+    /// one after it was forked, and is past all that it did.
+    fn kept(&self, id: usize, less: &[Less]) -> Cow<'_, [Cause]> {
+        let Some(burst) = self.bursts.get(id) else {
+            return Cow::Borrowed(&[]);
+        };
+        let previous = self.previous.get(id).copied().flatten();
+        let Some((pids, previous)) = absent(less, burst.pid).zip(previous) else {
+            return Cow::Borrowed(&burst.causes);
+        };
+        let is_own = |of: usize| self.bursts.get(of).is_some_and(|b| pids.contains(&b.pid));
+        let mut causes = burst.causes.clone();
+        causes.retain(|c| !matches!(c, Cause::Done(of, _) if !is_own(*of)));
+        if causes.is_empty() && !burst.causes.is_empty() {
+            causes.push(Cause::Then(previous));
+        }
+        Cow::Owned(causes)
+    }
+
     fn end(&self, less: &[Less], processors: usize) -> Option<i64> {
         let mut jobs: Vec<Job> = self
             .bursts
@@ -229,7 +256,7 @@ impl Replay {
             })
             .collect();
         for (id, burst) in self.bursts.iter().enumerate() {
-            for cause in &burst.causes {
+            for cause in self.kept(id, less).iter() {
                 let (Cause::Later(of) | Cause::Done(of, _) | Cause::Then(of)) = *cause;
                 let before = self.bursts.get(of)?;
                 let job = jobs.get_mut(of)?;
@@ -256,6 +283,12 @@ impl Replay {
             Goal { job: goal, work },
         )
     }
+}
+
+/// The tasks that are not there at all.
+fn absent(less: &[Less], pid: u32) -> Option<&HashSet<u32>> {
+    let absent = less.iter().filter(|l| l.absent);
+    absent.map(|l| &l.pids).find(|pids| pids.contains(&pid))
 }
 
 /// When a tick of the clock was: most tasks that lose the processor while they could

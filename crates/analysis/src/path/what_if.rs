@@ -259,8 +259,8 @@ impl Model<'_> {
         };
         let (least, expected) = (graph(Scenario::Least), graph(Scenario::Expected));
         let most = graph(Scenario::Most);
-        if let Some(played) = self.played(shorter) {
-            let low = played.min(least);
+        if let Some((own, played)) = self.played(shorter) {
+            let low = own.min(played).min(least);
             return Estimate::within(
                 low - part(low, OF_REPLAY),
                 played,
@@ -288,6 +288,13 @@ impl Model<'_> {
             most.max(expected) + felt.of_most(beside),
             self.end,
         )
+    }
+
+    /// How much earlier first light comes for what it waited for: by the boot played again, or
+    /// else by the graph.
+    pub(crate) fn gain(&self, shorter: &Shorter) -> Nanos {
+        let played = self.played(shorter).map(|(_, expected)| expected);
+        played.unwrap_or_else(|| self.saving_of_graph(shorter))
     }
 
     /// How much earlier first light comes by the graph alone, with units that wait as long
@@ -387,6 +394,19 @@ impl Model<'_> {
         items
     }
 
+    /// Units that wait less for work of others, which then shares the only processor with what
+    /// waited.
+    fn shared_waits(&self, shorter: &Shorter) -> BTreeSet<NodeId> {
+        let shorter = shorter.durations.keys().copied();
+        let leaves = |id: &NodeId| {
+            let about = self.all.about(*id);
+            about.is_some_and(|a| a.kind == PathKind::Unit && waiters::leaves_work(&a.name))
+        };
+        let units: BTreeSet<NodeId> = shorter.filter(leaves).collect();
+        let is_one = !units.is_empty() && self.load().processors == Some(1);
+        if is_one { units } else { BTreeSet::new() }
+    }
+
     /// Units that wait for something that goes.
     fn waiting(&self, shorter: &Shorter) -> BTreeSet<NodeId> {
         let name = |id: &NodeId| Some(self.all.about(*id)?.name.as_str());
@@ -410,10 +430,19 @@ impl Model<'_> {
     fn times(&self, shorter: &Shorter, waiting: &BTreeSet<NodeId>, scenario: Scenario) -> Times {
         // What comes by itself comes with the first program.
         let serial = self.serial(shorter);
+        let shared = self.shared_waits(shorter);
         self.all.graph.times(&|id, course: Course| {
             let mut new = course;
             if let Some(duration) = shorter.durations.get(&id) {
                 new.duration = *duration;
+                if shared.contains(&id) {
+                    let won = match scenario {
+                        Scenario::Least => waiters::SETTLE_LEAST,
+                        Scenario::Expected => waiters::SETTLE_SHARED,
+                        Scenario::Most => 100,
+                    };
+                    new.duration = course.duration - part(course.duration - *duration, won);
+                }
             } else if waiting.contains(&id) {
                 let hundredths = match scenario {
                     Scenario::Least => 100,
@@ -495,8 +524,9 @@ impl Model<'_> {
         })
     }
 
-    /// What a boot saves that is played again; `None` if it was not traced.
-    fn played(&self, shorter: &Shorter) -> Option<Nanos> {
+    /// What a boot saves that is played again; `None` if it was not traced. At the least, and as
+    /// expected: what a unit that goes had waited for may be as much in the way without it.
+    pub(crate) fn played(&self, shorter: &Shorter) -> Option<(Nanos, Nanos)> {
         let replay = self.replay.as_ref()?;
         let last = self.last?;
         let mut less: Vec<Less> = Vec::new();
@@ -528,6 +558,7 @@ impl Model<'_> {
                 pids,
                 within,
                 gone: u16::try_from(gone).unwrap_or(1_000).min(1_000),
+                absent: whole,
             });
         }
         let of_serial = match serial.durations.is_empty() && serial.lags.is_empty() {
@@ -537,10 +568,18 @@ impl Model<'_> {
                 self.all.graph.end(last) - new
             }
         };
-        let of_tasks = match less.is_empty() {
-            true => Nanos::ZERO,
-            false => replay.saving(&less)?.max(Nanos::ZERO),
-        };
-        Some(of_serial + of_tasks)
+        if less.is_empty() {
+            return Some((of_serial, of_serial));
+        }
+        let alone = replay.saving(&less)?.max(Nanos::ZERO);
+        for one in &mut less {
+            one.absent = false;
+        }
+        let own = replay.saving(&less)?.max(Nanos::ZERO);
+        // What was waited for may have held others up, too: by the kernel, which lets nobody
+        // else go on while it loads a module, or in a way that no trace says. So more than its own
+        // time is won as far as the order of units has it, too.
+        let expected = own.max(alone.min(self.saving_of_graph(shorter)));
+        Some((of_serial + own, of_serial + expected))
     }
 }

@@ -18,7 +18,7 @@
 //! note data_loss lost_thing 3 what it means
 //! slice 7 running 1ms 2ms             what task 7 did
 //! wake 1ms 7 8                        task 7 woke task 8
-//! process 7 sh 1ms 2ms parent=1       a life; then command=/bin/sh
+//! process 7 sh 1ms 2ms parent=1       a life; then command=/bin/sh, or kernel: a task of it
 //! ```
 //!
 //! Times are `5s`, `1.5ms`, `2us`, `7ns` or `-` for none. A line's origin is
@@ -34,6 +34,45 @@ use record::{
     ClockId, ClockKind, DependencyKind, Doubt, Nanos, NoteKind, Origin, Phase, Record, Recorder,
     Severity, SpanKind, TaskState,
 };
+
+/// One processor, every switch of tasks and every wake: `settle` waits for the work of
+/// `udevd`, and only then `last` begins, which runs at once, before the first process goes on.
+pub const SETTLES: &str = "\
+source trace.dat trace.dat
+clock boot monotonic
+mark 0s kernel-start kernel
+mark 1s userspace-start userspace
+mark 2s first-light -
+say 500ms 6 smp: Brought up 1 node, 1 CPU
+process 1 init 0ms -
+process 7 settle 1040ms 1720ms parent=1
+process 8 udevd 1020ms - parent=1
+process 9 last 1730ms 1960ms parent=1
+slice 1 running 1000ms 1100ms
+slice 8 runnable 1020ms 1110ms
+slice 7 runnable 1040ms 1100ms
+slice 7 running 1100ms 1110ms
+slice 8 running 1110ms 1710ms
+wake 1710ms 8 7
+slice 7 running 1710ms 1720ms
+wake 1720ms 7 1
+slice 1 running 1720ms 1735ms
+slice 9 runnable 1730ms 1735ms
+slice 9 running 1735ms 1740ms
+slice 1 runnable 1735ms 1740ms
+slice 1 running 1740ms 1760ms
+wake 1760ms 1 9
+slice 9 running 1760ms 1960ms
+wake 1960ms 9 1
+slice 1 running 1960ms 2000ms
+span unit 1020ms 1090ms udevd.service
+span unit 1040ms 1725ms systemd-udev-settle.service
+span unit 1730ms 1965ms last.service
+span unit 1970ms 1970ms multi-user.target
+after systemd-udev-settle.service udevd.service
+after last.service systemd-udev-settle.service
+after multi-user.target last.service
+";
 
 const PHASES: [Phase; 7] = [
     Phase::Firmware,
@@ -282,7 +321,7 @@ pub fn record(text: &str) -> Record {
                     last_seen: Nanos(end.or(start).unwrap_or(0)),
                     user: None,
                     system: None,
-                    kernel_thread: false,
+                    kernel_thread: words.contains(&"kernel"),
                     exit: None,
                     origin,
                     clock: on,

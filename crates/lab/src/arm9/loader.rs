@@ -283,10 +283,14 @@ impl Loading<'_> {
 
     /// `nand read`.
     fn read(&self, to: &str, partition: &str, size: Option<&str>) -> Result<[Step; 3], LabError> {
-        let found = PARTITIONS.iter().find(|p| p.0 == partition);
-        let Some((_, at, most)) = found.copied() else {
+        // By its name, or by its first byte.
+        let mut all = PARTITIONS.iter();
+        let found = all.find(|p| p.0 == partition || number(partition) == Some(p.1));
+        let Some((partition, at, most)) = found.copied() else {
             return Err(wrong(&format!(
-                "unknown flash partition `{partition}`; write `kernel` or `ramdisk`"
+                "unknown flash partition `{partition}`; write `kernel`, `ramdisk`, or where one \
+                 begins: {}",
+                PARTITIONS.map(|p| format!("{:#x}", p.1)).join(" or ")
             )));
         };
         let size = size.map_or(Some(most), number);

@@ -86,7 +86,20 @@ pub fn of_word(line: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{EPOCH_S, of_date, of_word};
+    use proptest::prelude::*;
     use serde_json::json;
+
+    proptest! {
+        #[test]
+        fn any_date_is_seconds_or_none(fields in any::<[i64; 6]>(), line in "\\PC{0,24}") {
+            let [year, month, day, hour, minute, second] = fields;
+            let date = json!({"tm_year": year, "tm_mon": month, "tm_mday": day,
+                              "tm_hour": hour, "tm_min": minute, "tm_sec": second});
+            let is_date = (0..12).contains(&month) && (1..32).contains(&day);
+            prop_assert!(of_date(&date).is_none() || is_date);
+            prop_assert!(of_word(&line).is_none() || line.contains(": 0x"));
+        }
+    }
 
     #[test]
     fn dates_and_words_are_seconds() {

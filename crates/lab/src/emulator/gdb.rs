@@ -223,8 +223,7 @@ impl<S: Read + Write> Gdb<S> {
         let processor = self.processor;
         if let Some((register, hz)) = processor.board_counter {
             let said = self.monitor(&format!("xp /1wx {register:#x}"))?;
-            let ticks = of_word(&said)
-                .ok_or_else(|| odd(&format!("unexpected register value `{said}`")))?;
+            let ticks = of_word(&said).ok_or_else(|| odd(&format!("register value `{said}`")))?;
             let ns = u128::from(ticks) * 1_000_000_000 / u128::from(hz);
             return Ok((u64::try_from(ns).unwrap_or(u64::MAX), processor.tick_ns));
         }
@@ -260,11 +259,10 @@ impl<S: Read + Write> Gdb<S> {
             let packet = self.receive()?;
             match packet.strip_prefix('O') {
                 Some("K") => break,
-                Some(hex) => said.extend(bytes_of(hex)?),
+                Some(hex) if said.len() < LONGEST => said.extend(bytes_of(hex)?),
+                Some(_) => return Err(odd("an answer of the monitor without an end")),
                 None => {
-                    return Err(odd(&format!(
-                        "unexpected reply unexpected reply `{packet}` to a monitor command"
-                    )));
+                    return Err(odd(&format!("reply `{packet}` to a monitor command")));
                 }
             }
         }
@@ -286,7 +284,7 @@ impl<S: Read + Write> Gdb<S> {
     fn good(&mut self, packet: &str) -> Result<(), LabError> {
         match self.ask(packet)?.as_str() {
             "OK" => Ok(()),
-            other => Err(odd(&format!("unexpected reply `{other}` to `{packet}`"))),
+            other => Err(odd(&format!("reply `{other}` to `{packet}`"))),
         }
     }
 
@@ -368,7 +366,8 @@ fn odd(what: &str) -> LabError {
 
 #[cfg(test)]
 mod tests {
-    use super::{ARM, Gdb, Processor, X86_64, bytes_of};
+    use super::{AARCH64, ARM, ARM9, Gdb, LONGEST, Processor, X86_64, bytes_of};
+    use proptest::prelude::*;
     use std::io::{Cursor, Read, Result, Write};
 
     /// What QEMU would say, and what it was told.
@@ -512,5 +511,68 @@ mod tests {
             let mut gdb = Gdb::new(script, &X86_64);
             assert!(gdb.good("c").is_err(), "{bytes:?}");
         }
+    }
+
+    /// What a stub may say: packets that fit, that do not, and anything between them.
+    fn anything() -> impl Strategy<Value = Vec<u8>> {
+        let packet = prop_oneof![
+            prop::sample::select(vec![
+                "OK",
+                "E01",
+                "T05thread:01;",
+                "T05watch:09000000;",
+                "S05",
+                "OK",
+                "O303a203078",
+                "O30",
+                "O3",
+                "Ozz",
+                "",
+            ])
+            .prop_map(str::to_owned),
+            prop::collection::vec(any::<u64>(), 0..40)
+                .prop_map(|all| all.iter().map(|r| format!("{r:016x}")).collect()),
+            "[ -~]{0,40}",
+        ];
+        let framed = packet.prop_map(|p| {
+            let sum = super::checksum(p.as_bytes());
+            format!("+${p}#{sum:02x}").into_bytes()
+        });
+        let noise = prop::collection::vec(any::<u8>(), 0..8);
+        let piece = prop_oneof![9 => framed, 1 => noise];
+        prop::collection::vec(piece, 0..24).prop_map(|all| all.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_stub_says_is_an_answer_or_an_error(
+            says in anything(),
+            which in 0_usize..4,
+            address in any::<u64>(),
+            watched in any::<Option<u64>>(),
+        ) {
+            let processor = [&X86_64, &ARM, &ARM9, &AARCH64][which];
+            let connected = || {
+                let (says, told) = (Cursor::new(says.clone()), Vec::new());
+                Gdb::new(Script { says, told }, processor)
+            };
+            let mut gdb = connected();
+            let at = gdb.run_to(address, watched, &mut |_| Ok(()));
+            prop_assert!(at.is_err() || says.windows(2).any(|w| w == b"OK"));
+            let _ = connected().counter_ns();
+            let _ = connected().stop();
+            if let Ok(said) = connected().monitor("info") {
+                // A byte that is no text becomes three.
+                prop_assert!(said.len() <= 3 * says.len() / 2);
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_without_an_end_is_an_error() {
+        let piece = format!("O{}", "61".repeat(1024));
+        let pieces = vec![piece.as_str(); LONGEST / 1024 + 2];
+        let error = gdb(&pieces).monitor("info").unwrap_err().to_string();
+        assert!(error.contains("without an end"), "{error}");
     }
 }

@@ -187,7 +187,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Loader,
         title: "The firmware takes long for one step",
         about: "One step of coreboot takes long, or its loads from flash together do.",
-        model: "the length of the step, which is measured; 60 % of it is expected to be saved, 40 % of loads from flash",
+        model: "the length of the step, which is measured; 60 % of it is expected to be saved, 40 % of loads from flash, 90 % of the run of an option ROM",
         risk: "depends on the step",
         confidence: Confidence::Medium,
         needs: "the time stamps of coreboot (`cbmem -t`)",

@@ -422,7 +422,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Userspace,
         title: "A program says how long it waits",
         about: "Programs that set up the root, LVM, udev, Upstart, systemd, DHCP clients, cloud-init and drivers write how long they have waited for what did not come.",
-        model: "the time that the program wrote or that its lines stand for; 90 % of it is expected to be saved, or 50 % where it may have ended earlier",
+        model: "the time that the program wrote or that its lines stand for; 90 % of it is expected to be saved, or 50 % where it may have ended earlier. ipconfig waits longer than it prints: without time stamps, the intervals between its requests are added up, plus half of the round that was answered",
         risk: "what it waited for is not used",
         confidence: Confidence::Medium,
         needs: "a log with the lines of these programs",
@@ -430,6 +430,8 @@ pub(super) const RULES: &[Rule] = &[
         watch: &[
             waits::TO_APPEAR,
             waits::NO_RESPONSE,
+            waits::ASKS,
+            waits::ANSWERED,
             waits::SECONDS_FOR,
             waits::NOT_FOUND,
             waits::AFTER_WAITING,

@@ -25,6 +25,17 @@ pub(in crate::findings) fn root_wait(time: impl Display) -> String {
     format!("The kernel waits {time} for the root device")
 }
 
+/// `delay`: between the line by which the driver names a USB stick and the first answer.
+pub(in crate::findings) fn root_on_stick(delay: impl Display) -> String {
+    format!(
+        "The root is on a USB stick. The USB storage driver waits {delay} before it scans the stick. \
+         `usb-storage.delay_use=0` removes this wait."
+    )
+}
+
+pub(in crate::findings) const STICK_COST: &str =
+    "a stick that is not ready at once is found late or not at all";
+
 pub(in crate::findings) fn root_type_why(kind: impl Display) -> String {
     format!(
         "Without `rootfstype=` the kernel probes the root device with each built-in file system \

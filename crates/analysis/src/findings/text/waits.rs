@@ -94,6 +94,11 @@ pub(in crate::findings) const FIRMWARE_LOADS_WHY: &str = "Where the SPI flash is
      clock of the SPI flash and at how many of its lines are used, at caching of the mapped \
      flash, and at the compression of each stage.";
 
+/// Whether a stage is the run of an option ROM, by coreboot's names of its stamps.
+pub(in crate::findings) fn is_option_rom(from: &str, to: &str) -> bool {
+    from.contains("Option ROM copy") && to.contains("Option ROM run")
+}
+
 /// Why a stage of coreboot may take long, and what else it is about.
 pub(in crate::findings) fn firmware_why(
     from: &str,
@@ -120,6 +125,15 @@ pub(in crate::findings) fn firmware_why(
              coreboot's log with time stamps names the slow one. Start processors in parallel \
              (CONFIG_PARALLEL_MP), and leave out what the payload does not need.",
             &["processors", "display"],
+        );
+    }
+    if is_option_rom(from, to) {
+        return (
+            "coreboot runs the option ROM of a card, such as the display. Leave it out \
+             (CONFIG_VGA_ROM_RUN) if the payload or the kernel has a driver for the card. Running \
+             it natively (CONFIG_PCI_OPTION_ROM_RUN_REALMODE) is faster than in coreboot's emulator \
+             (CONFIG_PCI_OPTION_ROM_RUN_YABEL).",
+            &["option ROM", "display"],
         );
     }
     if is("EOP", "EOP") {

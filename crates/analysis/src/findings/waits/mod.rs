@@ -25,8 +25,9 @@ pub(super) use late::{late, late_part, late_unit};
 pub(super) use links::{Link, fills_a_wait, is_before_a_longer_wait, links};
 pub(super) use phase::opaque;
 pub(super) use spoken::{
-    AFTER_WAITING, DISCOVERS, GIVES_UP, LONG_EVENT, NO_ANSWER, NO_NETWORK, NO_OFFERS, NO_RESPONSE,
-    NOT_FOUND, NOT_READY, SECONDS_FOR, SETTLE_ENDS, TIME_IS_OVER, TO_APPEAR, TRIED, spoken,
+    AFTER_WAITING, ANSWERED, ASKS, DISCOVERS, GIVES_UP, LONG_EVENT, NO_ANSWER, NO_NETWORK,
+    NO_OFFERS, NO_RESPONSE, NOT_FOUND, NOT_READY, SECONDS_FOR, SETTLE_ENDS, TIME_IS_OVER,
+    TO_APPEAR, TRIED, spoken,
 };
 pub(super) use stage::{READ, stages};
 pub(super) use tail::work_of_chain;

@@ -6,6 +6,7 @@ use crate::findings::silence::without_command;
 use crate::findings::text::hardware::NO_ATA_LOG;
 use crate::findings::text::waits as text;
 use crate::findings::view::{Line, View, number};
+use crate::kernel_work::is_timers;
 use record::Nanos;
 
 /// What the first stage of NixOS writes while it waits for a device, and the dots that it ends
@@ -17,6 +18,17 @@ const FOR_DEVICE: &str = "waiting for device ";
 /// What klibc's ipconfig writes in an initramfs when nobody answered (`usr/kinit/ipconfig` of
 /// klibc).
 pub(in crate::findings) const NO_RESPONSE: &str = "IP-Config: no response after ";
+
+/// What it writes before it asks, and when it has an address. The script of initramfs-tools has it
+/// ask in rounds of 2, 3, 4, 6, 9, 16, 25, 36, 64 and 100 s: none is more than twice the one before.
+pub(in crate::findings) const ASKS: &str = " hardware address ";
+pub(in crate::findings) const ANSWERED: &str = " complete (dhcp from ";
+const CONFIG: &str = "IP-Config: ";
+
+/// It waits no longer than this before it asks again, and so long after it could not send, as on a
+/// link that has just come up.
+const LONGEST_ASK_S: i64 = 60;
+const AFTER_ERROR_S: i64 = 10;
 
 /// What mkinitcpio writes before it waits for the device of the root (`poll_device` in its
 /// init_functions), and what it writes if that never came.
@@ -144,21 +156,82 @@ fn of_stage_1(view: &View<'_>) -> Vec<Found> {
     each.collect()
 }
 
+/// How long klibc's ipconfig asks that gives up after so many seconds: it asks again 1 s later,
+/// then 2, 4 and so on, and looks at its limit only when one of these waits is over.
+fn asked(limit: i64) -> i64 {
+    let (mut all, mut wait) = (0, 1);
+    while all < limit.min(LONGEST_S) {
+        all += wait;
+        wait = (wait * 2).min(LONGEST_ASK_S);
+    }
+    all
+}
+
+/// From the first question of ipconfig to its last word, where its lines have times. They have
+/// none of their own if it wrote them all at once.
+fn measured(view: &View<'_>, vain: &[Line<'_>], answered: Option<&Line<'_>>) -> Option<Nanos> {
+    let none = vain.first()?;
+    let first = view.said(ASKS).find(|l| l.text.contains(CONFIG))?;
+    let begun = match first.message.at == none.message.at {
+        true => {
+            let before = (0..first.at).rev().filter_map(|at| view.line(at));
+            let source = first.message.origin.source;
+            let mut before =
+                before.filter(|l| l.message.origin.source == source && !is_timers(l.text));
+            before.find_map(|l| l.message.at)?
+        }
+        false => first.message.at?,
+    };
+    let last = answered.into_iter().chain(vain.last());
+    let last = last.filter_map(|l| l.message.at).max()?;
+    let time = last - begun;
+    // A limit counts whole seconds.
+    let count = i64::try_from(vain.len()).ok()?;
+    (time >= seconds(sum(vain, NO_RESPONSE) - count)).then_some(time)
+}
+
 /// An initramfs asks for an address, and nobody answers.
 fn of_ipconfig(view: &View<'_>) -> Option<Found> {
     let lines: Vec<Line<'_>> = view.said(NO_RESPONSE).collect();
-    let all = sum(&lines, NO_RESPONSE);
-    let time = seconds(all);
-    (all > 0).then(|| {
-        told(
-            view,
-            text::initramfs_waits(time, text::ADDRESS),
-            &lines,
-            time,
-        )
-        .why(text::SPOKEN_IPCONFIG)
-        .names(["IP-Config", "DHCP", "ip"])
-    })
+    let limits = lines.iter().filter_map(|l| l.number(NO_RESPONSE));
+    let limits: Vec<i64> = limits.filter_map(|n| i64::try_from(n).ok()).collect();
+    let last = *limits.last()?;
+    let at_last = |l: &Line<'_>| lines.last().is_some_and(|n| n.at <= l.at);
+    let answered = view.said(ANSWERED).find(at_last);
+    let exact = measured(view, &lines, answered.as_ref());
+    let in_vain = limits.iter().map(|n| asked(*n));
+    let in_vain = seconds(in_vain.fold(0, i64::saturating_add));
+    let time = exact.unwrap_or(in_vain);
+    if time < super::LEAST {
+        return None;
+    }
+    let found = told(
+        view,
+        text::initramfs_waits(time, text::ADDRESS),
+        &lines,
+        time,
+    )
+    .evidence(answered.map(|l| view.quote(&l)))
+    .why(text::SPOKEN_IPCONFIG)
+    .names(["IP-Config", "DHCP", "ip"]);
+    if exact.is_some() {
+        return Some(found);
+    }
+    // The round that was answered was so at some time of it.
+    let next = seconds(asked(last.saturating_mul(2)));
+    let next = answered.map_or(Nanos::ZERO, |_| next);
+    let (low, expected, _) = PARTS;
+    let half = in_vain + Nanos(next.0 / 2);
+    let most = in_vain + next + seconds(AFTER_ERROR_S);
+    Some(
+        found
+            .saving(
+                Nanos(in_vain.0 / 100 * low),
+                Nanos(half.0 / 100 * expected),
+                most,
+            )
+            .within(most),
+    )
 }
 
 /// mkinitcpio waits for the device of the root.

@@ -55,6 +55,10 @@ fn it_waits_reads_whole_partitions_and_sums_up() {
     let all = board::sized(None).unwrap();
     assert_eq!(pages(&steps(&[("bootcmd", &all)])), [3, 2]);
     assert_eq!(board::sized(Some(&all)), None);
+    let by_place = "nand read ${kernel_addr} 0x200000 ${kernel_size}; \
+                    nand read ${ramdisk_addr} 0x800000 ${ramdisk_size}; \
+                    bootm ${kernel_addr} ${ramdisk_addr}";
+    assert_eq!(steps(&[("bootcmd", by_place)]), steps(&[("bootcmd", &all)]));
     let in_place = board::in_place(None).unwrap();
     assert_eq!(board::in_place(Some(&in_place)), None);
     assert_eq!(pages(&steps(&[("bootcmd", &in_place)])), [3, 2]);
@@ -73,6 +77,11 @@ fn what_it_cannot_do_is_said() {
             "bootcmd",
             "nand read 0x1000000 rootfs",
             "partition `rootfs`",
+        ),
+        (
+            "bootcmd",
+            "nand read 0x1000000 0x200800 0x1000",
+            "where one begins: 0x200000 or 0x800000",
         ),
         ("bootcmd", "nand read 0x8000 kernel", "address `0x8000`"),
         (

@@ -141,6 +141,19 @@ fn tasks(text: &str) -> Vec<Task> {
 #[cfg(test)]
 mod tests {
     use super::tasks;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn each_line_of_the_queue_is_a_task_or_none(text in "([a-z|0-9 ()]{0,30}\n|\\PC{0,30}){0,8}") {
+            let all = tasks(&text);
+            prop_assert!(all.len() <= text.lines().count());
+            for task in all {
+                prop_assert!(!(task.runs() && task.is_held()));
+                prop_assert!(text.contains(&task.list) && text.contains(&task.node));
+            }
+        }
+    }
 
     #[test]
     fn the_queue_is_read() {
