@@ -1016,7 +1016,8 @@ fn what_a_phase_takes_beyond_the_usual_is_a_wait() {
     let f = one(&text("4s", "10s"), "opaque-phase");
     assert_eq!((ms(f.expected), ms(f.saving.unwrap().1)), (1_800, 3_920));
     // systemd counts an initramfs without systemd as the kernel's.
-    assert_eq!(f.names, ["kernel", "initramfs"]);
+    // A serial console may be the cause, too, where nothing says that there is none.
+    assert_eq!(f.names, ["kernel", "quiet", "initramfs"]);
     assert!(
         f.why.contains("initramfs that runs without systemd"),
         "{}",
@@ -1511,4 +1512,187 @@ fn a_kernel_for_one_processor_measures_its_timer_before_its_devices() {
     // What lies before the line of the first processor was shorter: it was not measured.
     let first = "say 0.95s 6 smpboot: CPU0: a processor\n";
     assert_eq!(time(&format!("{apic}{first}")), None);
+}
+
+/// What `systemd-analyze` says of a boot, and what the console showed.
+fn with_job(job: &str) -> String {
+    format!(
+        "source time.txt systemd-analyze
+        clock monotonic monotonic
+        mark 0s kernel-clock-start kernel
+        mark 2s initrd-start initrd
+        mark 63s userspace-start userspace
+        mark 131s startup-finished -
+        source post.txt console
+        clock serial wall
+        say - 6 {job}"
+    )
+}
+
+#[test]
+fn a_job_that_fills_phases_ran_until_its_limit_in_each() {
+    let all = found(&with_job(
+        "[**    ] (1 of 2) Job dev-x.device/start running (20s / 1min)",
+    ));
+    let of = |id: &str| all.iter().filter(|f| f.id == id).collect::<Vec<_>>();
+    let jobs = of("start-job");
+    assert_eq!((jobs.len(), ms(jobs[0].saving.unwrap().1)), (1, 120_000));
+    assert!(jobs[0].why.contains("Two phases"), "{}", jobs[0].why);
+    // The phases are not told a second time.
+    assert!(of("opaque-phase").is_empty());
+    // A job with another limit explains nothing of them.
+    let all = found(&with_job(
+        "[**    ] (1 of 2) Job dev-x.device/start running (20s / 30s)",
+    ));
+    let phases = all.iter().filter(|f| f.id == "opaque-phase");
+    assert_eq!(phases.count(), 2);
+}
+
+#[test]
+fn a_userspace_of_short_units_that_is_as_long_as_a_timeout_is_told() {
+    let text = |unit: &str| {
+        format!(
+            "source time.txt systemd-analyze
+            clock monotonic monotonic
+            mark 0s kernel-clock-start kernel
+            mark 2s userspace-start userspace
+            mark 96s startup-finished -
+            span unit - - a.service reported={unit}
+            span unit - - b.mount reported=1s"
+        )
+    };
+    let f = one(&text("3s"), "opaque-phase");
+    assert_eq!((f.names[0].as_str(), ms(f.expected)), ("userspace", 82_800));
+    assert!(f.why.contains("Timed out waiting"), "{}", f.why);
+    // A unit that takes long explains it, and so does a log of all of it.
+    let is_told = |text: &str| found(text).iter().any(|f| f.names[0] == "userspace");
+    assert!(!is_told(&text("40s")));
+    let log = format!(
+        "{}\nsource log kernel-log\nsay 30s 6 systemd[1]: Started a.",
+        text("3s")
+    );
+    assert!(!is_told(&log));
+}
+
+#[test]
+fn a_device_that_never_comes_is_told_once() {
+    let text = "source log kernel-log
+        clock printk printk
+        mark 0s kernel-start kernel
+        mark 3s systemd-started userspace
+        say 3s 6 systemd[1]: systemd 252 running in system mode
+        say 4s 6 systemd[1]: Mounted a thing.
+        say 93s 4 systemd[1]: dev-x.device: Job dev-x.device/start timed out.
+        say 93s 4 systemd[1]: Timed out waiting for device dev-x.device.
+        mark 94s startup-finished -";
+    let all = found(text);
+    let ids: Vec<_> = all.iter().map(|f| f.id).collect();
+    assert_eq!(ids, ["device-timeout"]);
+    // A silence that ends with something else has another cause.
+    let other = text.replace(
+        "say 93s 4 systemd[1]: dev-x",
+        "say 80s 6 systemd[1]: Started b.\nsay 93s 4 systemd[1]: dev-x",
+    );
+    let all = found(&other);
+    assert!(
+        all.iter().any(|f| f.title.contains("Started b.")),
+        "{all:?}"
+    );
+}
+
+#[test]
+fn drives_and_clouds_that_do_not_answer_are_told_without_stamps() {
+    let waits = |lines: &str| {
+        let all = found(&format!(
+            "source log kernel-log\nclock printk printk\n{lines}"
+        ));
+        let all = all.into_iter().filter(|f| f.id == "spoken-wait");
+        all.map(|f| (f.title, ms(f.expected), f.treatment))
+            .collect::<Vec<_>>()
+    };
+    let drive = waits(
+        "say - 3 kernel: ata7.00: qc timeout after 2000 msecs (cmd 0x47)
+        say - 3 kernel: ata7.00: qc timeout after 3000 msecs (cmd 0x47)",
+    );
+    let (title, expected, treatment) = &drive[0];
+    assert_eq!(title, "The drive at ata7.00 does not answer for 5.000 s");
+    assert_eq!(*expected, 4_500);
+    assert_eq!(
+        treatment.as_deref(),
+        Some("cmdline+=libata.force=7.00:nodmalog")
+    );
+    let other = waits("say - 3 ata7.00: qc timeout after 2000 msecs (cmd 0xec)");
+    assert_eq!(other[0].2, None);
+    let tried = "say - 4 url_helper.py[WARNING]: Calling 'http://a/' failed [0/50s]: no route
+        say - 4 url_helper.py[WARNING]: Calling 'http://a/' failed [40/50s]: no route";
+    assert_eq!(waits(tried)[0].1, 36_000);
+    let vain = format!(
+        "{tried}\nsay - 2 a.py[CRITICAL]: Giving up on md from ['http://a/'] after 51 seconds"
+    );
+    assert_eq!(waits(&vain)[0].1, 45_900);
+}
+
+#[test]
+fn what_waits_in_vain_for_udev_or_an_address_is_told() {
+    let waits = |lines: &str| {
+        let all = found(&format!(
+            "source log kernel-log\nclock printk printk\n{lines}"
+        ));
+        let all = all.into_iter().filter(|f| f.id == "spoken-wait");
+        all.map(|f| (f.title, ms(f.expected), f.names[0].clone()))
+            .collect::<Vec<_>>()
+    };
+    let settle =
+        "say - 4 udevadm settle - timeout of 20 seconds reached, the event queue contains:";
+    let all = waits(settle);
+    assert_eq!(
+        (all[0].0.as_str(), all[0].1),
+        ("`udevadm settle` waits 20.000 s in vain", 18_000)
+    );
+    let asks = |first: &str, second: &str, end: &str| {
+        format!(
+            "say {first} 6 dhclient[9]: DHCPDISCOVER on eth7 to 255.255.255.255 port 67 interval 4
+            say {second} 6 dhclient[9]: DHCPDISCOVER on eth7 to 255.255.255.255 port 67 interval 6
+            say {end} 6 dhclient[9]: No DHCPOFFERS received."
+        )
+    };
+    // By the stamps, or else by what it says of its pauses.
+    let all = waits(&asks("5s", "9s", "17s"));
+    assert_eq!((all[0].1, all[0].2.as_str()), (10_800, "eth7"));
+    assert_eq!(waits(&asks("-", "-", "-"))[0].1, 9_000);
+    // An answer came.
+    let lines = asks("5s", "9s", "17s").replace("No DHCPOFFERS received", "DHCPOFFER of 10.0.0.2");
+    assert!(waits(&lines).is_empty());
+}
+
+#[test]
+fn a_job_of_a_list_is_told_without_a_time() {
+    let f = one(
+        "source jobs.txt console
+        clock serial wall
+        say - 6 85 wait-for-y.service start running",
+        "start-job",
+    );
+    assert_eq!(f.names[0], "wait-for-y.service");
+    assert!(f.saving.is_none_or(|s| s.1 == Nanos::ZERO));
+}
+
+#[test]
+fn an_error_without_a_stamp_counts_if_it_says_that_the_time_is_over() {
+    let text = |error: &str| {
+        format!(
+            "source log kernel-log
+            clock printk printk
+            say - 3 usb 7-1: device descriptor read/64, error {error}"
+        )
+    };
+    let f = one(&text("-110"), "spoken-wait");
+    assert_eq!((f.names[0].as_str(), ms(f.expected)), ("usb 7-1", 4_500));
+    assert!(found(&text("-71")).is_empty());
+    let drive = "source log kernel-log
+        clock printk printk
+        say - 4 kernel: ata9: COMRESET failed (errno=-16)
+        say - 4 kernel: ata9: COMRESET failed (errno=-16)";
+    let f = one(drive, "spoken-wait");
+    assert_eq!(f.title, "The device ata9 does not answer for 20.000 s");
 }

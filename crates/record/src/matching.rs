@@ -168,7 +168,7 @@ impl Recorder {
 
     /// The clock of this name, if an event is on it. By name: another clock of
     /// its kind may have a zero of its own, such as the start of userspace.
-    fn used_clock(&self, used: &[ClockId], name: &str) -> Option<ClockId> {
+    pub(crate) fn used_clock(&self, used: &[ClockId], name: &str) -> Option<ClockId> {
         let is = |c: &&ClockId| {
             let clock = self.clocks.get(usize::from(c.0));
             clock.is_some_and(|k| k.name == name)

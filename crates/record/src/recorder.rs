@@ -1,6 +1,7 @@
 //! From events in any order to one sorted record.
 
 mod counter;
+mod day;
 mod finish;
 mod tables;
 

@@ -136,3 +136,66 @@ fn a_clock_of_another_kind_stays_unrelated() {
     let record = rec.finish();
     assert_eq!(detail(&record, "clock_unrelated"), Some("trace-ticks"));
 }
+
+/// A log with the time of day, and what systemd says of the boot: the second that the log's
+/// last mark names, and when its one line was.
+fn days(mark: Option<(&str, i64)>) -> (Record, Option<Nanos>) {
+    let mut rec = Recorder::new();
+    let log = rec.source("boot.log", "kernel-log");
+    let day = rec.clock("realtime", ClockKind::Wall, 1_000_000_000);
+    let said = rec.source("time.txt", "systemd-analyze");
+    let monotonic = rec.clock("monotonic", ClockKind::Monotonic, 1_000_000);
+    let origin = Origin {
+        source: said,
+        offset: 0,
+    };
+    for (name, at) in [
+        ("kernel-clock-start", 0),
+        ("userspace-start", 4),
+        ("startup-finished", 60),
+    ] {
+        rec.mark(monotonic, name, at * SECOND, None, origin);
+    }
+    say(&mut rec, (log, day), YEARS + 20 * SECOND, "a line");
+    if let Some((name, at)) = mark {
+        let origin = Origin {
+            source: log,
+            offset: 9,
+        };
+        rec.mark(day, name, YEARS + at * SECOND, None, origin);
+    }
+    let record = rec.finish();
+    let at = record.messages()[0].at;
+    (record, at)
+}
+
+const SECOND: i64 = 1_000_000_000;
+const YEARS: i64 = 1_700_000_000 * SECOND;
+
+/// By how much the two clocks of such a record may be apart.
+fn apart(record: &Record) -> Option<u64> {
+    record.clocks().iter().filter_map(|c| c.error_ns).max()
+}
+
+#[test]
+fn the_time_of_day_is_known_by_an_instant_that_another_clock_has() {
+    // The log ends 10 s after its line, and the boot after 60 s.
+    let (record, at) = days(Some(("startup-finished", 30)));
+    assert_eq!(at, Some(Nanos(50 * SECOND)));
+    assert_eq!(apart(&record), Some(1_001_000_000));
+    // A journal may stamp the kernel's first line as late as userspace begins.
+    let (record, at) = days(Some(("kernel-start", 0)));
+    assert_eq!(at, Some(Nanos(20 * SECOND)));
+    assert_eq!(apart(&record), Some(5_001_000_000));
+}
+
+#[test]
+fn a_time_of_day_that_nothing_relates_is_no_part_of_the_boot() {
+    for mark in [None, Some(("first-userspace-line", 25))] {
+        let (record, at) = days(mark);
+        assert_eq!(at, None);
+        assert_eq!(record.last(), Some(Nanos(60 * SECOND)));
+        assert!(detail(&record, "time_of_day_unrelated").is_some());
+        assert!(detail(&record, "clock_unrelated").is_none());
+    }
+}

@@ -168,3 +168,18 @@ fn a_cut_is_never_fatal_and_is_noted() {
         }
     }
 }
+
+#[test]
+fn a_report_without_its_title_begins_with_its_columns() {
+    let text = "       Mark    Elapsed  Stage\n          0          0  reset\n\
+        \x20   100,000    100,000  board_init_f\n   150,000     50,000  main_loop\n";
+    let source = firstlight_sources::sniff(text.as_bytes()).unwrap();
+    assert_eq!(source.name(), "bootstage");
+    let record = common::read(source, text.as_bytes());
+    let names = marks(&record);
+    assert_eq!(names.len(), 3, "{names:?}");
+    // Rows alone begin in the middle.
+    let rows = text.lines().skip(2).collect::<Vec<_>>().join("\n");
+    let record = common::read(source, rows.as_bytes());
+    assert_eq!(marks(&record).len(), 3);
+}

@@ -14,6 +14,10 @@ fn a_running_job_alone_is_a_console() {
         "[ ***  ] Job wait-for-it.se…tart running (32s / no limit)\n",
         "M[K[*    ] A start job is running for A (1min 59s / no limit)\n",
         "[***   ] (1 of 2) Job a.service/start running (5s / 1min 30s)\n",
+        "It says: A start job is running for A (59s / 1min 30s)\n",
+        "Job a.device/start running (5s / 1min 30s)\n",
+        "Timed out waiting for device dev-x.device.\n",
+        "ata7: qc timeout after 2000 msecs (cmd 0x47)\n",
     ] {
         let source = firstlight_sources::sniff(line.as_bytes());
         assert_eq!(
@@ -22,6 +26,15 @@ fn a_running_job_alone_is_a_console() {
             "{line}"
         );
     }
+}
+
+#[test]
+fn a_quoted_line_in_a_long_text_is_an_aside() {
+    let text = format!(
+        "{}Timed out waiting for device dev-x.device.\n",
+        "Words.\n".repeat(40)
+    );
+    assert!(firstlight_sources::sniff(text.as_bytes()).is_none());
 }
 
 #[test]

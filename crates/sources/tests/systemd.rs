@@ -604,3 +604,76 @@ fn a_page_may_have_taken_the_drawing_apart() {
     assert_eq!(units(&tidy, Nanos::ZERO), units(&spaced, Nanos::ZERO));
     assert_eq!(tidy.dependencies().len(), spaced.dependencies().len());
 }
+
+/// What somebody wrote about a slow boot.
+const POST: &str = "My machine is slow, who can help?
+    It was fast last year.
+
+$ systemd-analyze blame
+  12.5s old.service
+   300ms b.service
+
+| # | Unit | Time | Why |
+|---|------|------|-----|
+| 1 | `c.service` | 2.5s | who knows? |
+
+[    1.000000] usb 1-1: new device
+[   21.000000] EXT4-fs (sda1): mounted filesystem with ordered data mode
+Mar 02 10:11:12 pc systemd[1]: Reached target Later.
+Mar 02 10:11 I went to bed
+
+[***   ] Job dev-x.device/start running (20s / 1min 30s)
+";
+
+#[test]
+fn a_log_in_a_post_is_read_beside_what_systemd_says() {
+    let source = firstlight_sources::sniff(POST.as_bytes()).unwrap();
+    assert_eq!(source.name(), "systemd-analyze");
+    let record = read(source, POST.as_bytes());
+    let rows = longest(units(&record, Nanos::ZERO), 9);
+    let rows: Vec<_> = rows.iter().map(|(name, us)| (name.as_str(), *us)).collect();
+    assert_eq!(
+        rows,
+        [
+            ("old.service", 12_500_000),
+            ("c.service", 2_500_000),
+            ("b.service", 300_000)
+        ]
+    );
+    let formats: Vec<&str> = record.sources().iter().map(|s| s.format).collect();
+    assert_eq!(formats, ["systemd-analyze", "kernel-log", "console"]);
+    let texts: Vec<&str> = record.messages().iter().map(|m| record.text(m)).collect();
+    assert_eq!(texts.len(), 4, "{texts:?}");
+    assert!(texts.iter().all(|t| !t.contains("bed")));
+    assert_conserved(&record);
+}
+
+#[test]
+fn words_count_only_without_an_output() {
+    let text = "Only old.service takes 12s on this machine.\nKernel: 2s\nUserspace: 14s\n";
+    let source = firstlight_sources::sniff(text.as_bytes()).unwrap();
+    assert_eq!(source.name(), "systemd-analyze");
+    let record = read(source, text.as_bytes());
+    let rows = longest(units(&record, Nanos::ZERO), 9);
+    assert_eq!(rows, [("old.service".to_owned(), 12_000_000)]);
+    assert_eq!(
+        record.mark(mark::STARTUP_FINISHED).unwrap().at,
+        Nanos(16_000_000_000)
+    );
+    // What was printed says more than what is told of it.
+    let both =
+        format!("{text}Startup finished in 3s (kernel) + 9s (userspace) = 12s\n  8s b.service\n");
+    let record = read(source, both.as_bytes());
+    assert_eq!(units(&record, Nanos::ZERO).len(), 1);
+    assert_eq!(
+        record.mark(mark::STARTUP_FINISHED).unwrap().at,
+        Nanos(12_000_000_000)
+    );
+    assert_conserved(&record);
+    let long = format!(
+        "{}An aside: old.service takes 12s.\n",
+        "Words of a manual.\n".repeat(40)
+    );
+    assert!(firstlight_sources::sniff(long.as_bytes()).is_none());
+    assert!(firstlight_sources::sniff(b"A story.\nKernel: 2s\nabout a.service\n").is_none());
+}

@@ -4,15 +4,15 @@ use super::udev_units::{OLD_SETTLE, SETTLE};
 
 /// Units that a boot works without, and what is lost without them.
 ///
-/// The list is short on purpose: each only does housekeeping that nothing
+/// Each only does housekeeping that nothing
 /// later in a boot needs, and that a product usually does elsewhere or not at
 /// all. What feeds the entropy pool, waits for the network or checks a
 /// filesystem is not in it, however slow it is.
-const SPARE: [(&str, &str); 20] = [
-    ("apt-daily.service", "package lists are not refreshed"),
-    ("apt-daily.timer", "package lists are not refreshed"),
+const SPARE: [(&str, &str); 38] = [
     ("apt-daily-upgrade.service", "no unattended upgrades"),
     ("apt-daily-upgrade.timer", "no unattended upgrades"),
+    ("apt-daily.service", "package lists are not refreshed"),
+    ("apt-daily.timer", "package lists are not refreshed"),
     ("apt-news.service", "no distribution news at login"),
     ("dnf-makecache.service", "package lists are not refreshed"),
     ("dnf-makecache.timer", "package lists are not refreshed"),
@@ -37,6 +37,8 @@ const SPARE: [(&str, &str); 20] = [
         "fstrim.timer",
         "unused blocks of the disk are not discarded",
     ),
+    ("logrotate.service", "logs are not rotated"),
+    ("logrotate.timer", "logs are not rotated"),
     ("man-db.service", "the manual page index is not refreshed"),
     ("man-db.timer", "the manual page index is not refreshed"),
     (
@@ -48,6 +50,8 @@ const SPARE: [(&str, &str); 20] = [
         "the file name index is not refreshed",
     ),
     ("motd-news.service", "no distribution news at login"),
+    ("nix-gc.service", "old packages are not removed"),
+    ("nix-gc.timer", "old packages are not removed"),
     (
         "plocate-updatedb.service",
         "the file name index is not refreshed",
@@ -56,6 +60,32 @@ const SPARE: [(&str, &str); 20] = [
         "plocate-updatedb.timer",
         "the file name index is not refreshed",
     ),
+    ("reflector.service", "the list of mirrors is not refreshed"),
+    ("reflector.timer", "the list of mirrors is not refreshed"),
+    ("shadow.service", "password files are not checked"),
+    ("shadow.timer", "password files are not checked"),
+    ("snapper-cleanup.service", "old snapshots are not removed"),
+    ("snapper-cleanup.timer", "old snapshots are not removed"),
+    ("snapper-timeline.service", "no hourly snapshots"),
+    ("snapper-timeline.timer", "no hourly snapshots"),
+    (
+        "systemd-tmpfiles-clean.service",
+        "old temporary files are not removed",
+    ),
+    (
+        "systemd-tmpfiles-clean.timer",
+        "old temporary files are not removed",
+    ),
+    (
+        "update-notifier-download.service",
+        "packages do not fetch their data",
+    ),
+    (
+        "update-notifier-download.timer",
+        "packages do not fetch their data",
+    ),
+    ("updatedb.service", "the file name index is not refreshed"),
+    ("updatedb.timer", "the file name index is not refreshed"),
 ];
 
 pub(super) fn what_is_lost(unit: &str) -> Option<&'static str> {
@@ -154,7 +184,7 @@ pub(super) const REBUILDS: [(&str, &str); 7] = [
 
 /// Units that products seldom need, or not before first light, and what is
 /// lost without them.
-pub(super) const OPTIONAL: [(&str, &str); 71] = [
+pub(super) const OPTIONAL: [(&str, &str); 98] = [
     ("ModemManager.service", "no modems"),
     ("abrtd.service", "crashes are not reported"),
     (
@@ -162,14 +192,27 @@ pub(super) const OPTIONAL: [(&str, &str); 71] = [
         "no user list on the login screen",
     ),
     ("alsa-restore.service", "sound levels are not restored"),
+    (
+        "anacron.service",
+        "daily jobs that were missed are not made up for",
+    ),
+    ("apport-autoreport.service", "crashes are not reported"),
     ("apport.service", "crashes are not reported"),
+    ("auditd.service", "no audit log"),
     ("avahi-daemon.service", "no mDNS names"),
     ("bluetooth.service", "no Bluetooth"),
     ("bolt.service", "Thunderbolt devices are not authorized"),
+    ("brltty.service", "no braille display"),
     (
         "casper-md5check.service",
         "the live medium is not checked for damage",
     ),
+    ("clamav-daemon.service", "files are not checked for malware"),
+    (
+        "clamav-freshclam.service",
+        "the list of malware is not refreshed",
+    ),
+    ("clamd@.service", "files are not checked for malware"),
     (
         "cloud-config.service",
         "no settings from the cloud provider",
@@ -193,6 +236,10 @@ pub(super) const OPTIONAL: [(&str, &str); 71] = [
         "console-setup.service",
         "the console keeps its built-in font",
     ),
+    (
+        "cups-browsed.service",
+        "printers of the network are not found",
+    ),
     ("cups.service", "no printing"),
     (
         "dev-hugepages.mount",
@@ -207,6 +254,10 @@ pub(super) const OPTIONAL: [(&str, &str); 71] = [
     ("fwupd-refresh.service", "no firmware updates"),
     ("fwupd.service", "no firmware updates"),
     (
+        "geoclue.service",
+        "programs do not learn where the device is",
+    ),
+    (
         "gpu-manager.service",
         "the graphics settings do not follow a changed card",
     ),
@@ -214,7 +265,12 @@ pub(super) const OPTIONAL: [(&str, &str); 71] = [
         "grub-common.service",
         "GRUB does not learn that the boot succeeded",
     ),
+    ("gssproxy.service", "no Kerberos for NFS"),
     ("hciuart.service", "no Bluetooth"),
+    (
+        "iio-sensor-proxy.service",
+        "the screen does not turn with the device",
+    ),
     (
         "irqbalance.service",
         "interrupts are not spread over the CPUs",
@@ -230,6 +286,7 @@ pub(super) const OPTIONAL: [(&str, &str); 71] = [
         "keyboard-setup.service",
         "the console keeps its built-in keyboard map",
     ),
+    ("libvirt-guests.service", "virtual machines are not resumed"),
     ("lvm2-monitor.service", "no logical volume monitoring"),
     ("mdmonitor.service", "no RAID monitoring"),
     (
@@ -259,17 +316,31 @@ pub(super) const OPTIONAL: [(&str, &str); 71] = [
         "packagekit.service",
         "no package management from the desktop",
     ),
+    ("pcscd.service", "no smart cards"),
     ("plymouth-start.service", "no splash screen"),
+    ("pmcd.service", "no performance metrics"),
+    ("pmie.service", "no performance metrics"),
+    ("pmlogger.service", "no performance metrics"),
     ("pollinate.service", "no random seed from the network"),
     ("postfix.service", "no mail is sent"),
+    ("power-profiles-daemon.service", "no power profiles"),
     ("preload.service", "no programs are read ahead"),
     (
         "raspi-config.service",
         "raspi-config settings are not applied at boot",
     ),
+    ("rhsmcertd.service", "subscriptions are not renewed"),
     (
         "rpi-eeprom-update.service",
         "no boot loader updates at boot",
+    ),
+    (
+        "rtkit-daemon.service",
+        "sound programs run without real-time priority",
+    ),
+    (
+        "secureboot-db.service",
+        "revoked signatures are not refreshed",
     ),
     ("sendmail.service", "no mail is sent"),
     ("setvtrgb.service", "the console keeps its built-in colors"),
@@ -285,6 +356,7 @@ pub(super) const OPTIONAL: [(&str, &str); 71] = [
     ),
     ("snapd.service", "no snaps"),
     ("snapper-boot.service", "no snapshot at each boot"),
+    ("speech-dispatcher.service", "no speech"),
     (
         "switcheroo-control.service",
         "no switching between graphics cards",
@@ -305,6 +377,12 @@ pub(super) const OPTIONAL: [(&str, &str); 71] = [
         "systemd-binfmt.service",
         "programs of other machines do not start",
     ),
+    ("systemd-homed.service", "no portable home directories"),
+    (
+        "systemd-oomd.service",
+        "only the kernel acts when memory runs out",
+    ),
+    ("systemd-pstore.service", "crash logs stay in the firmware"),
     (
         "systemd-rfkill.service",
         "radios are not switched as before the shutdown",
@@ -313,11 +391,17 @@ pub(super) const OPTIONAL: [(&str, &str); 71] = [
         "systemd-vconsole-setup.service",
         "the console keeps its built-in font and keyboard map",
     ),
+    (
+        "thermald.service",
+        "only the firmware controls the temperature",
+    ),
     ("tlp.service", "no power saving"),
     ("triggerhappy.service", "no hot keys"),
     ("tuned.service", "no tuning profile"),
+    ("ubuntu-advantage.service", "no subscription is attached"),
     ("udisks2.service", "users cannot mount removable disks"),
     ("unattended-upgrades.service", "no unattended upgrades"),
+    ("upower.service", "no battery state on the desktop"),
     ("whoopsie.service", "crashes are not reported"),
 ];
 

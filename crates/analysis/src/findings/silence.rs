@@ -587,7 +587,7 @@ fn around_mounts(view: &View<'_>, line: &Line<'_>, next: &Line<'_>) -> Option<Na
 /// The word of the command line by which libata does without a command that a drive does not
 /// answer: of `ata1.00: qc timeout after 15000 msecs (cmd 0x47)`, which reads a log by DMA
 /// (`libata.force=` in Documentation/admin-guide/kernel-parameters.txt).
-fn without_command(text: &str) -> Option<String> {
+pub(super) fn without_command(text: &str) -> Option<String> {
     let (device, rest) = text.strip_prefix("ata")?.split_once(": qc timeout")?;
     let is_device = |c: char| c.is_ascii_digit() || c == '.';
     let is_known = device.chars().all(is_device) && rest.contains("cmd 0x47");

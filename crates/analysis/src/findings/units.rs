@@ -422,6 +422,15 @@ fn never_came<'a>(line: &Line<'a>) -> Option<&'a str> {
     Some(unit.trim_end_matches(['.', ':']))
 }
 
+/// The line right before one of those, if it says the same of the job: what was silent before it
+/// was so for this reason.
+fn job_before<'v>(view: &'v View<'_>, line: &Line<'_>) -> Option<Line<'v>> {
+    let before = view.line(line.at.checked_sub(1)?)?;
+    let is_near = before.message.origin.source == line.message.origin.source;
+    let says = before.text.contains(".device") && before.text.contains("timed out");
+    (is_near && says).then_some(before)
+}
+
 /// A device that a unit waits for never comes.
 pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
     let lines = || {
@@ -452,7 +461,12 @@ pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
     };
     let mut found = Found::new()
         .title(text::missing_device(unit))
-        .evidence([view.quote(&line)])
+        .evidence(
+            [Some(line), job_before(view, &line)]
+                .iter()
+                .flatten()
+                .map(|l| view.quote(l)),
+        )
         .parts(waited, 50, 95, 100)
         .within(waited)
         .names([unit])

@@ -27,6 +27,7 @@ impl Recorder {
         self.relate_by_lines();
         self.relate_by_matches(&used);
         self.assume_equal_clocks(&used);
+        let has_forgotten = self.place_time_of_day(&used);
         let kernel_clock = self.mark_counter_start();
         let used = self.clocks_in_use();
         let reference = self.reference(&used);
@@ -66,7 +67,8 @@ impl Recorder {
             m.at = m.at - zero;
         }
 
-        let same = zero == Nanos::ZERO && used.iter().all(|&c| mapping.is_identity(c));
+        let same =
+            !has_forgotten && zero == Nanos::ZERO && used.iter().all(|&c| mapping.is_identity(c));
         if !same {
             let to_zero = |clock, t: Nanos| mapping.apply(clock, t.0) - zero;
             for s in &mut self.spans {

@@ -82,7 +82,8 @@ impl Source for Bootstage {
         } else {
             let mut reader = Reader::new(source);
             if memchr::memmem::find(bytes, report::TITLE.as_bytes()).is_none() {
-                reader.begin(Origin { source, offset: 0 });
+                let headless = !report::has_columns(&text::lossy(bytes));
+                reader.begin(Origin { source, offset: 0 }, headless);
             }
             for line in text::lines(bytes) {
                 let origin = line.origin(source);

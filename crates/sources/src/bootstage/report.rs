@@ -20,16 +20,29 @@ const UNNAMED: &str = "unnamed mark";
 /// What the mark before the first row is called, in a report whose beginning is not there.
 const BEFORE: &str = "earlier stages";
 
+/// The heads of the columns of marks, which follow the title.
+fn is_columns(text: &str) -> bool {
+    text.starts_with("Mark") && text.ends_with("Stage")
+}
+
+/// Whether a report begins with its columns: only its title is not there.
+pub(super) fn has_columns(text: &str) -> bool {
+    let first = text.lines().map(str::trim).find(|l| !l.is_empty());
+    first.is_some_and(is_columns)
+}
+
 /// Whether these are rows of a report without what it begins with: each mark is the one
 /// before it and the time between the two.
 pub(super) fn is_headless(text: &str) -> bool {
-    let mut rows = text.lines().map(str::trim).filter(|l| !l.is_empty());
+    let lines = text.lines().map(str::trim);
+    let mut rows = lines.filter(|l| !l.is_empty() && !is_columns(l));
+    let is_sure = has_columns(text);
     let row = |line: &str| -> Option<(u64, u64)> {
         let (mark, rest) = grouped(line)?;
         let (elapsed, name) = grouped(rest.strip_prefix([' ', '\t'])?.trim_start())?;
         let is_named = name.starts_with([' ', '\t']) && !name.trim().is_empty();
         let has_commas = mark.contains(',');
-        (is_named && has_commas).then_some((number(mark)?, number(elapsed)?))
+        (is_named && (has_commas || is_sure)).then_some((number(mark)?, number(elapsed)?))
     };
     let Some(mut last) = rows.next().and_then(row) else {
         return false;
@@ -115,11 +128,11 @@ impl Reader {
         }
     }
 
-    /// Begins in the middle of a report: its first line is not there.
-    pub(super) const fn begin(&mut self, origin: Origin) {
+    /// Begins a report whose title is not there. `headless`: nor are its first marks.
+    pub(super) const fn begin(&mut self, origin: Origin, headless: bool) {
         self.part = Part::Marks;
         self.title = Some((origin, None));
-        self.headless = true;
+        self.headless = headless;
     }
 
     /// Reads a line. `host` is when it arrived, on the clock of whoever took
@@ -159,7 +172,7 @@ impl Reader {
             self.part = Part::Accumulated;
             return Outcome::Report;
         }
-        if text.starts_with("Mark") && text.ends_with("Stage") {
+        if is_columns(text) {
             return Outcome::Report;
         }
         // Older U-Boots write these two in brackets that they do not close.

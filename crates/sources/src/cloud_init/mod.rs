@@ -186,6 +186,10 @@ impl Reader {
                 name.clone_into(&mut self.stage);
                 return recorder.skipped(origin, &CAPTION);
             }
+            Row::Waits(text) => {
+                let clock = recorder.clock(WALL, ClockKind::Wall, WALL_STEP_NS);
+                recorder.message(clock, None, None, text, origin);
+            }
             Row::Begins(wall, stage, up) => {
                 self.since_kernel(stage, wall, up, origin, recorder);
                 if let Some(at) = wall {

@@ -19,6 +19,8 @@ pub(super) enum Row<'a> {
     Start(i64, &'a str),
     /// A part of a stage has ended, and whether it did what it should.
     Finish(i64, &'a str, Outcome),
+    /// An address did not answer, with how long that has been so.
+    Waits(&'a str),
     /// Another line of the log.
     Other,
     /// `analyze show`: the rows of a stage follow.
@@ -93,6 +95,9 @@ impl<'a> Row<'a> {
             && rest.starts_with(" took ")
         {
             return Self::Ended(at, stage(mode));
+        }
+        if text.contains("' failed [") || text.starts_with("Giving up on ") {
+            return Self::Waits(text);
         }
         Self::said(Some(at), text).unwrap_or(Self::Other)
     }

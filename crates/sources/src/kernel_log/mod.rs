@@ -69,6 +69,7 @@ use crate::several_boots::read_last;
 use crate::source::{Input, Sniff, Source};
 use crate::text::{lines, without_controls, without_no_break};
 use call::Call;
+use memchr::memmem;
 use record::{Origin, Recorder};
 use shape::Stamp;
 use std::ops::Range;
@@ -108,11 +109,11 @@ impl Source for KernelLog {
             return Sniff::Yes;
         }
         if Form::of(head).is_some() {
-            let kernel = memchr::memmem::find(head, b"kernel").is_some();
+            let kernel = memmem::find(head, b"kernel").is_some();
             return if kernel { Sniff::Yes } else { Sniff::Maybe };
         }
         let (mut seen, mut stamped, mut foreign) = (0_u32, 0_u32, 0_u32);
-        let (mut bare, mut indented) = (false, 0);
+        let (mut bare, mut indented, mut named, mut bracketless) = (false, 0, 0, 0);
         for line in lines(head) {
             let clean = without_controls(line.bytes);
             if clean.starts_with(b" ") {
@@ -126,12 +127,20 @@ impl Source for KernelLog {
                 continue;
             }
             seen += 1;
+            if shape::bracketless(&clean).is_some() {
+                bracketless += 1;
+                continue;
+            }
             match kernel_like(&clean) {
                 Some(true) => stamped += 1,
                 Some(false) => foreign += 1,
-                None => bare |= says_kernel(&clean),
+                None => {
+                    bare |= says_kernel(&clean);
+                    named += usize::from(clean.starts_with(NAME));
+                }
             }
         }
+        bare |= named >= FEWEST_NAMED || bracketless >= FEWEST_NAMED;
         // A line under a host's stamp is for a source that knows the host.
         match stamped {
             0 if foreign == 0 && indented >= FEWEST_INDENTED => Sniff::Maybe,
@@ -223,6 +232,11 @@ impl Source for KernelLog {
 /// So many indented lines with a kernel's stamp are quoted in a text, and are no chance.
 const FEWEST_INDENTED: usize = 2;
 
+/// What journals and syslogs write before the kernel's words, and how many lines without a stamp
+/// that begin so are no chance: `journalctl -o cat` and people leave out the rest.
+const NAME: &[u8] = b"kernel: ";
+const FEWEST_NAMED: usize = 2;
+
 /// Whether a line without a stamp says what only the kernel says.
 fn says_kernel(line: &[u8]) -> bool {
     let shaped = shape::shape(line);
@@ -232,11 +246,26 @@ fn says_kernel(line: &[u8]) -> bool {
         || call::call(shaped.text).is_some_and(|c| c != Call::Torn)
 }
 
+/// Whether a line of a text that is no log is one of a log: the kernel's stamp stands before it,
+/// or a time of day and the name of what wrote it. People write times of day themselves.
+pub(crate) fn is_logged(line: &[u8]) -> bool {
+    let has_name = || {
+        [&b"kernel: "[..], b"]: "]
+            .iter()
+            .any(|n| memmem::find(line, n).is_some())
+    };
+    match shape::shape(line).stamp {
+        Stamp::None => false,
+        Stamp::Wall { .. } => has_name(),
+        _ => true,
+    }
+}
+
 /// Whether a line is one of the kernel's: `Some(false)` if a host stamped it
 /// before, or a program of a journal wrote it.
 fn kernel_like(line: &[u8]) -> Option<bool> {
     if line.starts_with(b"{") {
-        return journal::is_json(line).then(|| memchr::memmem::find(line, b"\"kernel\"").is_some());
+        return journal::is_json(line).then(|| memmem::find(line, b"\"kernel\"").is_some());
     }
     let shaped = shape::shape(line);
     match shaped.stamp {

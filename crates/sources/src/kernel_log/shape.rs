@@ -82,7 +82,8 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
             .or_else(|| clocked(line))
             .or_else(|| logcat(line))
             .or_else(|| syslog(line))
-            .or_else(|| numbered(line)),
+            .or_else(|| numbered(line))
+            .or_else(|| bracketless(line)),
         Some(b'a'..=b'z') => decoded(line).or_else(|| syslog(line)),
         Some(b'A'..=b'Z') => logread(line)
             .or_else(|| syslog(line))
@@ -151,6 +152,18 @@ fn unpadded(line: &[u8]) -> Option<Shaped<'_>> {
     let text = rest.strip_prefix(b"] ")?;
     (digits == PRINTK_DIGITS).then(|| after_stamp(Stamp::Printk(ns), text))
 }
+
+/// `0.123456 words`: the brackets of the stamp were lost, or `ts -s %.s` wrote it.
+pub(super) fn bracketless(line: &[u8]) -> Option<Shaped<'_>> {
+    let (ns, digits, rest) = seconds(line)?;
+    let text = rest.strip_prefix(b" ")?;
+    let is_word = text.first().is_some_and(u8::is_ascii_alphabetic);
+    let is_boot = ns < LONGEST_BOOT_NS;
+    (digits == PRINTK_DIGITS && is_word && is_boot).then(|| after_stamp(Stamp::Printk(ns), text))
+}
+
+/// No boot takes longer; a number beyond is no stamp of one.
+const LONGEST_BOOT_NS: i64 = 100_000_000_000_000;
 
 /// How many digits the kernel prints behind the point.
 const PRINTK_DIGITS: u8 = 6;
@@ -223,6 +236,8 @@ fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
             }
             (digits == 6).then(|| after_stamp(Stamp::Printk(ns), text))
         }
+        // `[   94.106s] words`: people write the unit of a stamp that they shortened.
+        [b's', b']', text @ ..] => Some(after_stamp(Stamp::Printk(ns), text)),
         // `dmesg -d`: the stamp, and how long ago the last line was. The kernel's
         // `scripts/show_delta` has a blank more on both sides of the bracket.
         [b' ', b'<', ..] => {

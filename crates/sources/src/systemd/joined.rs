@@ -7,6 +7,9 @@ use super::unit::{ends, is_name as is_unit};
 /// What systemd prints first of a whole boot.
 const STARTUP: &str = "Startup finished in ";
 
+/// What prints such rows.
+const COMMAND: &str = "systemd-analyze";
+
 /// How the last branch of a level, and another, are drawn in a tree.
 const BRANCHES: [&str; 2] = ["└─", "├─"];
 
@@ -31,10 +34,30 @@ fn startup(line: &str) -> Vec<&str> {
     match parts {
         // A list's mark, a quotation's, or blanks.
         Some((mark, rest)) if !mark.contains(char::is_alphanumeric) => vec![rest],
-        Some((command, rest)) if command.contains("systemd-analyze") => vec![command, rest],
+        Some((command, rest)) if command.contains(COMMAND) => vec![command, sum(rest)],
         Some((label, rest)) if is_label(label) => vec![rest],
+        // A sentence around it.
+        Some((words, rest)) if is_sentence(words) => vec![sum(rest)],
         _ => Vec::new(),
     }
+}
+
+/// Whether somebody's words stand before what systemd said: a log's prefix has digits.
+fn is_sentence(text: &str) -> bool {
+    !text.contains(|c: char| c.is_ascii_digit() || "<>[]{}".contains(c))
+}
+
+/// What systemd said, without the words behind the sum.
+fn sum(text: &str) -> &str {
+    let Some((parts, behind)) = text.split_once(" = ") else {
+        return text;
+    };
+    let end = [", ", "; ", ". ", " ("]
+        .iter()
+        .filter_map(|e| behind.find(e))
+        .min();
+    let end = parts.len() + " = ".len() + end.unwrap_or(behind.len());
+    text.get(..end).unwrap_or(text)
 }
 
 /// `# before:`: what people put before a line that they keep. A log's prefix has digits.
@@ -92,8 +115,11 @@ fn blame(line: &str) -> Vec<&str> {
         rest = rest.trim_start_matches(|c: char| c.is_whitespace() || BETWEEN.contains(&c));
     }
     let is_row = |row: &&&str| timespan::prefix(row).is_some();
+    // One row is only its line, unless the command stands before it and nothing behind it.
+    let is_said = rest.is_empty() && rows.first().is_some_and(|r| r.contains(COMMAND));
     match rows.iter().filter(is_row).count() {
-        0 | 1 => Vec::new(),
+        0 => Vec::new(),
+        1 if !is_said => Vec::new(),
         _ => rows,
     }
 }
@@ -189,6 +215,10 @@ mod tests {
             ("1.2s a.service", vec!["1.2s a.service"]),
             ("plain words", vec!["plain words"]),
             (
+                "systemd-analyze blame -> 1min 2s  a.service",
+                vec!["systemd-analyze blame -> ", "1min 2s  a.service"],
+            ),
+            (
                 "`systemd-analyze blame 1min 2.5s a.service > 300ms b.service`",
                 vec![
                     "`systemd-analyze blame ",
@@ -224,6 +254,10 @@ mod tests {
             (
                 "a.target @1min 5.8s└─b.target @1min 5.7s",
                 vec!["a.target @1min 5.8s", "└─b.target @1min 5.7s"],
+            ),
+            (
+                "It says Startup finished in 1s (kernel) + 2s (userspace) = 3s, and a.service is slow",
+                vec!["Startup finished in 1s (kernel) + 2s (userspace) = 3s"],
             ),
             (
                 "# with the menu: Startup finished in 1s (kernel) = 1s",

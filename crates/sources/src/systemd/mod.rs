@@ -33,3 +33,4 @@ pub use plot::Plot;
 pub use plot_json::PlotJson;
 pub use show::Show;
 pub use startup::{StartupTimes, parse_time_line};
+pub(crate) use unit::is_name as is_unit;

@@ -79,14 +79,18 @@ pub(super) fn joined(word: &str) -> Option<(i64, &str)> {
 }
 
 /// Units as people write them, behind a blank or joined.
-const BY_HAND: [(&str, &str); 7] = [
+const BY_HAND: [(&str, &str); 11] = [
     ("s", "s"),
     ("sec", "s"),
     ("secs", "s"),
     ("second", "s"),
     ("seconds", "s"),
     ("ms", "ms"),
+    ("msec", "ms"),
     ("min", "min"),
+    ("mins", "min"),
+    ("minute", "min"),
+    ("minutes", "min"),
 ];
 
 /// A time as people write it, and what follows it: `2.5 s`, `2,5s`, `2.5sec`, `1m2.5s`.

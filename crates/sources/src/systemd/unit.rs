@@ -27,7 +27,7 @@ const SUFFIXES: [&str; 12] = [
 ];
 
 /// Whether `name` can be the name of a unit.
-pub(super) fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let Some((stem, suffix)) = name.rsplit_once('.') else {
         return false;
     };

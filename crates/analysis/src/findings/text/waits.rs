@@ -315,6 +315,9 @@ pub(in crate::findings) const USERSPACE_TIMED_OUT: &str = " systemd waits 90 s f
      /etc/fstab or /etc/crypttab, a swap, or a TPM (`tpm2.target`: boot with \
      `systemd.tpm2_wait=0`) that this machine does not have, and for a service that times out.";
 
+pub(in crate::findings) const UNEXPLAINED_WHY: &str = "No unit that the input names takes long. A device that never appears is no unit of \
+     `systemd-analyze blame`: the journal names it (`journalctl -b -g 'Timed out waiting'`).";
+
 pub(in crate::findings) const USERSPACE_WITHOUT_NETWORK: &str = " systemd-networkd-wait-online.service waits 120 s for every network interface that it manages: \
      this is hardly longer. Give those without a cable `RequiredForOnline=no` (netplan: \
      `optional: true`), or mask the unit.";
@@ -389,6 +392,44 @@ pub(in crate::findings) const SPOKEN_IPCONFIG: &str = "The initramfs asks for an
      the kernel command line, name the interface that has a cable, or leave the network to the \
      root file system. A switch port that learns its neighbors first (spanning tree) answers late.";
 
+pub(in crate::findings) fn drive_silent(drive: &str, time: impl Display) -> String {
+    format!("The drive at {drive} does not answer for {time}")
+}
+
+pub(in crate::findings) const SPOKEN_ATA: &str = "The kernel sends a command to the drive and waits until its time is over. A drive that answers \
+     all but the command that reads its logs (`cmd 0x47`) works without it. Otherwise check the \
+     cable, the power and the drive.";
+
+pub(in crate::findings) fn device_silent(device: &str, time: impl Display) -> String {
+    format!("The device {device} does not answer for {time}")
+}
+
+pub(in crate::findings) const SPOKEN_ERRORS: &str = "The driver waits until its time is over, and tries again. Repair, unplug or disable what does not \
+     answer, and check its cable and power.";
+
+pub(in crate::findings) fn settle_waits(time: impl Display) -> String {
+    format!("`udevadm settle` waits {time} in vain")
+}
+
+pub(in crate::findings) const SPOKEN_SETTLE: &str = "udev was still busy with the events that the next lines name: a driver that does not answer, or a \
+     program that a rule starts. Remove what asks for `udevadm settle`, or blacklist the driver.";
+
+pub(in crate::findings) fn nobody_offers(time: impl Display) -> String {
+    format!("The DHCP client asks {time} for an address, and nobody answers")
+}
+
+pub(in crate::findings) const SPOKEN_DHCP: &str = "No server answers on this interface. Set a fixed address, a shorter `timeout` in dhclient.conf, or \
+     in /etc/network/interfaces `allow-hotplug` for an interface that may have no cable. A switch \
+     port that learns its neighbors first (spanning tree) answers late.";
+
+pub(in crate::findings) fn cloud_init_asks(time: impl Display) -> String {
+    format!("cloud-init asks {time} for the data of a cloud, and nobody answers")
+}
+
+pub(in crate::findings) const SPOKEN_CLOUD_INIT: &str = "cloud-init tries one data source after the other, and each waits for an address to answer. Name \
+     those that this machine has in `datasource_list` (/etc/cloud/cloud.cfg.d), `[ None ]` for \
+     none, or disable cloud-init with /etc/cloud/cloud-init.disabled.";
+
 pub(in crate::findings) const SPOKEN_ROOT: &str = "The initramfs waits for the device of the root. Build in the driver of the disk, and \
      correct `root=` and `resume=`.";
 
@@ -407,14 +448,23 @@ pub(in crate::findings) fn job(unit: impl Display, time: impl Display) -> String
     format!("systemd waits {time} for the start job of `{unit}`")
 }
 
-/// `helps`: what is known to help against a long start of the unit.
+/// `helps`: what is known to help against a long start of the unit. `phases`: how many phases
+/// of the boot are hardly longer than the job may run.
 pub(in crate::findings) fn job_why(
     unit: &str,
     is_last: bool,
     limit: Option<Nanos>,
     helps: Option<&str>,
+    phases: usize,
 ) -> String {
     let end = match (is_last, limit) {
+        (true, Some(limit)) if phases > 0 => {
+            let which = match phases {
+                1 => "A phase of this boot is hardly longer",
+                _ => "Two phases of this boot, the initrd and userspace, are hardly longer",
+            };
+            format!("The job may run for {limit}. {which}, so it ran for all of that.")
+        }
         (true, Some(limit)) => {
             format!("The input ends while the job is still running. It may run for {limit}.")
         }
@@ -424,9 +474,15 @@ pub(in crate::findings) fn job_why(
         (false, Some(limit)) => format!("The job may run for {limit}."),
         (false, None) => "The job has no time limit.".to_owned(),
     };
+    let what = against(unit, helps);
+    format!("Nothing else happens meanwhile. {end} {what}")
+}
+
+/// What helps against a start job of a unit that does not end.
+fn against<'a>(unit: &str, helps: Option<&'a str>) -> &'a str {
     let is_device = unit.starts_with("/dev/") || unit.starts_with("dev-");
     let lower = unit.to_ascii_lowercase();
-    let what = if let Some(helps) = helps {
+    if let Some(helps) = helps {
         helps
     } else if is_device {
         "Find out why the device does not appear. If it does not exist, correct the line of \
@@ -436,8 +492,18 @@ pub(in crate::findings) fn job_why(
     } else {
         "Look into what its program waits for (`systemctl status` and `journalctl -b -u` of the \
          unit)."
-    };
-    format!("Nothing else happens meanwhile. {end} {what}")
+    }
+}
+
+pub(in crate::findings) fn listed_job(unit: &str) -> String {
+    format!("systemd still waits for the start job of `{unit}`")
+}
+
+pub(in crate::findings) fn listed_job_why(unit: &str, helps: Option<&str>) -> String {
+    format!(
+        "`systemctl list-jobs` shows that it runs, and what is ordered after it waits. {}",
+        against(unit, helps)
+    )
 }
 
 pub(in crate::findings) fn job_line(unit: &str, ran: impl Display, limit: Option<Nanos>) -> String {
@@ -495,6 +561,9 @@ pub(in crate::findings) fn with_serial_console(getty: &str) -> String {
          try `quiet` on its command line first."
     )
 }
+
+pub(in crate::findings) const WITH_ANY_CONSOLE: &str = " If it prints on a serial line, it waits for each byte of that: boot once with `quiet` on its \
+     command line.";
 
 pub(in crate::findings) const WITH_INITRAMFS: &str = " systemd counts an initramfs that runs without systemd as the kernel's time. If there is one, \
      build it for this machine only, or boot without it.";

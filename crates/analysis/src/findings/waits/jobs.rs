@@ -4,6 +4,8 @@
 //! <https://github.com/systemd/systemd/blob/main/src/core/manager.c>,
 //! `manager_print_jobs_in_progress`
 
+use super::timeout;
+use super::waited::waited_out;
 use crate::findings::found::Found;
 use crate::findings::remedies::{self, remedy};
 use crate::findings::text::waits as text;
@@ -13,6 +15,9 @@ use record::Nanos;
 /// How such lines begin, and how later versions do.
 pub(in crate::findings) const RUNNING: &str = "start job is running for ";
 pub(in crate::findings) const START_RUNNING: &str = " running (";
+
+/// How `systemctl list-jobs` shows a job that runs, behind its number and its unit.
+pub(in crate::findings) const LISTED: &str = " start running";
 
 /// The end of a start job's name, and what systemd prints in place of the middle of a long name.
 const START: &str = "/start";
@@ -42,7 +47,7 @@ struct Job<'a> {
 }
 
 /// The jobs that systemd showed to be running, the longest first.
-pub(in crate::findings) fn running(view: &View<'_>) -> Vec<Found> {
+fn longest<'v>(view: &'v View<'_>) -> Vec<Job<'v>> {
     let lines = view.said(RUNNING).chain(view.said(START_RUNNING));
     let mut jobs: Vec<Job<'_>> = Vec::new();
     for job in lines.flat_map(shown) {
@@ -55,17 +60,41 @@ pub(in crate::findings) fn running(view: &View<'_>) -> Vec<Found> {
     let is_told = |unit: &str| view.said(TIMED_OUT).any(|line| line.text.contains(unit));
     jobs.retain(|job| job.ran >= super::LEAST && !is_told(job.unit));
     jobs.sort_by_key(|job| std::cmp::Reverse(job.ran));
-    let found = jobs.into_iter().take(MOST).map(|job| {
-        let (low, expected, high) = match job.among_others {
-            true => AMONG_OTHERS,
-            false => ALONE,
+    jobs.truncate(MOST);
+    jobs
+}
+
+/// Whether a log ends with a job: it tells only how long it ran by then.
+fn is_last(view: &View<'_>, job: &Job<'_>) -> bool {
+    view.after(&job.line).all(|l| shown(l).next().is_some())
+}
+
+/// How long the jobs may run with which a log ends.
+pub(super) fn limits(view: &View<'_>) -> impl Iterator<Item = Nanos> {
+    let jobs = longest(view).into_iter();
+    jobs.filter_map(|job| job.limit.filter(|_| is_last(view, &job)))
+}
+
+/// Their findings.
+pub(in crate::findings) fn running(view: &View<'_>) -> Vec<Found> {
+    let found = longest(view).into_iter().map(|job| {
+        let is_last = is_last(view, &job);
+        // In a phase that is hardly longer than it may run, it ran for all of that; in an initrd
+        // and behind it a device is waited for twice.
+        let limit = job.limit.filter(|_| is_last);
+        let count = limit.map_or(0, |limit| waited_out(view, limit));
+        let times = i64::try_from(count.max(1)).unwrap_or(1);
+        let all = |limit: Nanos| Nanos(limit.0.saturating_mul(times));
+        let (low, expected, high) = match (count, job.among_others) {
+            (1.., _) => timeout::PARTS,
+            (0, true) => AMONG_OTHERS,
+            (0, false) => ALONE,
         };
-        // A log that ends with it tells only how long it ran by then.
-        let is_last = view.after(&job.line).all(|l| shown(l).next().is_some());
         let part = |time: Nanos, percent: i64| Nanos(time.0 / 100 * percent);
-        let longest = match (is_last, job.limit) {
-            (true, Some(limit)) => limit.max(job.ran),
-            _ => job.ran,
+        let longest = limit.map_or(job.ran, |limit| all(limit).max(job.ran));
+        let known = match count {
+            0 => job.ran,
+            _ => longest,
         };
         Found::new()
             .title(text::job(job.unit, job.ran))
@@ -74,21 +103,36 @@ pub(in crate::findings) fn running(view: &View<'_>) -> Vec<Found> {
                 is_last,
                 job.limit,
                 remedy(job.unit).map(|r| r.why),
+                count,
             ))
             .names(remedies::names(job.unit))
             .evidence([view.evidence(
                 text::job_line(job.unit, job.ran, job.limit),
                 job.line.message.origin,
             )])
-            .saving(
-                part(job.ran, low),
-                part(job.ran, expected),
-                part(longest, high),
-            )
+            .saving(part(known, low), part(known, expected), part(longest, high))
             .within(longest)
             .names([job.unit])
     });
-    found.collect()
+    found.chain(listed(view)).collect()
+}
+
+/// The jobs of a list that run, of which nothing tells since when.
+fn listed<'v>(view: &'v View<'_>) -> impl Iterator<Item = Found> + 'v {
+    let of_list = view.said(LISTED).filter_map(|line| {
+        let (number, unit) = line.text.strip_suffix(LISTED)?.split_once(' ')?;
+        number.parse::<u32>().ok()?;
+        Some((unit, line))
+    });
+    of_list.take(MOST).map(move |(unit, line)| {
+        let helps = remedy(unit).map(|r| r.why);
+        Found::new()
+            .title(text::listed_job(unit))
+            .why(text::listed_job_why(unit, helps))
+            .names([unit])
+            .names(remedies::names(unit))
+            .evidence([view.quote(&line)])
+    })
 }
 
 /// What replaces the middle of a long name. A terminal that cannot show an ellipsis has a

@@ -15,17 +15,19 @@ mod tail;
 mod timeout;
 mod udev;
 mod units;
+mod waited;
 
 pub(super) use alone::alone;
 pub(super) use android::{PROGRESS, progress};
 pub(super) use firmware::firmware;
-pub(super) use jobs::{RUNNING, START_RUNNING, running};
+pub(super) use jobs::{LISTED, RUNNING, START_RUNNING, running};
 pub(super) use late::{late, late_part, late_unit};
 pub(super) use links::{Link, fills_a_wait, is_before_a_longer_wait, links};
 pub(super) use phase::opaque;
 pub(super) use spoken::{
-    AFTER_WAITING, ANSWERED, ASKS, LONG_EVENT, NO_NETWORK, NO_RESPONSE, NOT_FOUND, NOT_READY,
-    SECONDS_FOR, TO_APPEAR, spoken,
+    AFTER_WAITING, ANSWERED, ASKS, DISCOVERS, GIVES_UP, LONG_EVENT, NO_ANSWER, NO_NETWORK,
+    NO_OFFERS, NO_RESPONSE, NOT_FOUND, NOT_READY, SECONDS_FOR, SETTLE_ENDS, TIME_IS_OVER,
+    TO_APPEAR, TRIED, spoken,
 };
 pub(super) use stage::{READ, stages};
 pub(super) use tail::work_of_chain;

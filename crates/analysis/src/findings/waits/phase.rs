@@ -1,11 +1,13 @@
 //! Phases of which nothing but their length is known.
 
-use super::{tail, timeout, worth};
+use super::waited::{is_hardly_longer, length};
+use super::{jobs, timeout, worth};
 use crate::console::is_serial;
 use crate::findings::evidence::Evidence;
 use crate::findings::found::Found;
 use crate::findings::silence::OF_PROGRAMS;
 use crate::findings::text::waits as text;
+use crate::findings::units::{JOB_TIMED_OUT, NEVER_CAME};
 use crate::findings::view::View;
 use crate::phases::PhaseRow;
 use crate::place::Place;
@@ -37,6 +39,9 @@ const USUAL_BEFORE_INITRD: Nanos = Nanos(3_000_000_000);
 /// when they restart: it then has the time before, too.
 const IMPOSSIBLE_FIRMWARE: Nanos = Nanos(1_200_000_000_000);
 
+/// Lines that end a boot are written within this time after it.
+const NEAR: Nanos = Nanos(86_400_000_000_000);
+
 /// The phases that an input gives no more than the length of.
 pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
     let least = worth(view);
@@ -56,9 +61,16 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
         let source = sources.find(|s| s.name == p.origin.source);
         source.is_some_and(|s| s.format.starts_with("systemd")) || totals.contains(&p.origin)
     };
+    // Waits that other findings name.
+    let named: Vec<Nanos> = jobs::limits(view).chain(missing_device(view)).collect();
     let opaque = long
         .filter(|&p| summed_up(p) || is_silent_initrd(p))
-        .filter(|p| p.stages.is_empty() && !is_known(view, p));
+        .filter(|p| p.stages.is_empty() && (!is_known(view, p) || is_unexplained(view, p)))
+        .filter(|p| {
+            !named
+                .iter()
+                .any(|wait| is_hardly_longer(p.name, length(view, p), *wait))
+        });
     let found = opaque.map(|row| {
         let time = length(view, row);
         let found = Found::new()
@@ -88,13 +100,19 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
         let expected = part(PARTS.1, OF_EXCESS.1);
         let high = part(PARTS.2, OF_EXCESS.2);
         let mut found = found
-            .why(text::phase_why(row.name))
+            .why(match is_known(view, row) {
+                true => text::UNEXPLAINED_WHY,
+                false => text::phase_why(row.name),
+            })
             .saving(low, expected, high);
         if row.name == Phase::Kernel
             && let Some(getty) = serial_getty(view)
         {
             found = found.names(["quiet"]);
             found.more.push_str(&text::with_serial_console(getty));
+        } else if row.name == Phase::Kernel && !shows_units(view) && !view.knows_cmdline() {
+            found = found.names(["quiet"]);
+            found.more.push_str(text::WITH_ANY_CONSOLE);
         }
         let timed_out = match row.name {
             Phase::Initrd => timeout::of_initrd(time)
@@ -122,15 +140,21 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
     found.collect()
 }
 
-/// How long a phase lasts. What systemd does after the default target is another rule's.
-fn length(view: &View<'_>, row: &PhaseRow) -> Nanos {
-    let target = tail::tail(view).map(|(target, _)| target);
-    let target = target.filter(|_| row.name == Phase::Userspace);
-    target.map_or(row.end, |t| t.min(row.end)) - row.start
+/// systemd waits so long for a device that another finding names, if it says so.
+fn missing_device(view: &View<'_>) -> Option<Nanos> {
+    let says = [NEVER_CAME, JOB_TIMED_OUT].iter();
+    says.flat_map(|s| view.said(s)).next()?;
+    Some(timeout::TIMEOUT)
 }
 
 fn is_long_userspace(phase: Phase, time: Nanos) -> bool {
     phase == Phase::Userspace && time > USUAL_USERSPACE
+}
+
+/// Whether the input has units: one of a login would show a serial console.
+fn shows_units(view: &View<'_>) -> bool {
+    let mut spans = view.record.spans().iter();
+    spans.any(|s| s.kind == SpanKind::Unit)
 }
 
 /// systemd starts such a unit on the kernel's console.
@@ -155,6 +179,29 @@ fn is_silent_initrd(row: &PhaseRow) -> bool {
     row.name == Phase::Initrd && row.end - row.start < OF_PROGRAMS
 }
 
+/// A unit that takes so long may be what waits.
+const LONG_UNIT: Nanos = Nanos(20_000_000_000);
+
+/// Whether a userspace is hardly longer than systemd waits for a device that never appears, and
+/// nothing that is known of it takes that time: no unit, and no time between known instants but
+/// the one before the first. Such a device has no unit that starts.
+fn is_unexplained(view: &View<'_>, row: &PhaseRow) -> bool {
+    let time = length(view, row);
+    if row.name != Phase::Userspace || !is_hardly_longer(row.name, time, timeout::TIMEOUT) {
+        return false;
+    }
+    let record = view.record;
+    let units = || record.spans().iter().filter(|s| s.kind == SpanKind::Unit);
+    let is_long = |s: &Span| s.duration().or(s.reported).is_some_and(|t| t >= LONG_UNIT);
+    let messages = record.messages().iter().filter_map(|m| m.at);
+    let starts = record.spans().iter().filter_map(|s| s.start);
+    let inside = messages
+        .chain(starts)
+        .filter(|t| row.start < *t && *t < row.end);
+    let first = inside.min().map_or(row.end, |t| t);
+    units().next().is_some() && !units().any(is_long) && first - row.start >= timeout::MOST_OF_IT
+}
+
 /// Whether anything is known of what happened in a phase, but for how it began.
 fn is_known(view: &View<'_>, row: &PhaseRow) -> bool {
     let inside = |at: Option<Nanos>| at.is_some_and(|t| row.start < t && t < row.end);
@@ -162,7 +209,10 @@ fn is_known(view: &View<'_>, row: &PhaseRow) -> bool {
     // `systemd-analyze blame` does not tell when its units ran, and an excerpt of a journal may
     // have no lines but those that end the boot.
     let of_row = |s: &Span| row.name == Phase::Userspace && s.kind == SpanKind::Unit;
-    let ends = |at: Option<Nanos>| row.name == Phase::Userspace && at.is_some_and(|t| t >= row.end);
+    // Without the time between both, lines with the time of day lie years behind the boot.
+    let near = row.end..row.end + NEAR;
+    let ends =
+        |at: Option<Nanos>| row.name == Phase::Userspace && at.is_some_and(|t| near.contains(&t));
     record.messages().iter().any(|m| inside(m.at) || ends(m.at))
         || record
             .spans()

@@ -2,6 +2,8 @@
 
 use crate::findings::found::Found;
 use crate::findings::remedies;
+use crate::findings::silence::without_command;
+use crate::findings::text::hardware::NO_ATA_LOG;
 use crate::findings::text::waits as text;
 use crate::findings::view::{Line, View, number};
 use crate::kernel_work::is_timers;
@@ -63,6 +65,39 @@ pub(in crate::findings) const NOT_READY: [&str; 2] = [
     ".service start operation timed out",
 ];
 const NOT_READY_S: i64 = 90;
+
+/// What libata writes of a command that a drive did not answer, and after how many milliseconds
+/// (`ata_exec_internal` in drivers/ata/libata-core.c). In a log with stamps this is a silence.
+pub(in crate::findings) const NO_ANSWER: &str = "qc timeout after ";
+
+/// What cloud-init writes of an address that did not answer, `failed [20/120s]: `, and when it
+/// gives up (`wait_for_url` in cloudinit/url_helper.py and what calls it).
+pub(in crate::findings) const TRIED: &str = "' failed [";
+pub(in crate::findings) const GIVES_UP: &str = "Giving up on ";
+const AFTER: &str = " after ";
+
+/// A part of cloud-init that looks for a data source: its log has the whole time of it.
+const SEARCH: &str = "/search-";
+
+/// What `udevadm settle` writes when its time is over (src/udev/udevadm-settle.c before version
+/// 234), with the seconds behind it.
+pub(in crate::findings) const SETTLE_ENDS: &str = "udevadm settle - timeout of ";
+
+/// What dhclient writes when nobody answered, and of each time it asks, with the seconds until it
+/// asks again (client/dhclient.c of ISC DHCP).
+pub(in crate::findings) const NO_OFFERS: &str = "No DHCPOFFERS received";
+pub(in crate::findings) const DISCOVERS: &str = "DHCPDISCOVER on ";
+const INTERVAL: &str = " interval ";
+
+/// Errors that say that a time is over, what did not answer, and how long the kernel waited: for
+/// the descriptor of a USB device (`initial_descriptor_timeout` in drivers/usb/core/hub.c), and
+/// for a drive behind a reset (`ata_eh_reset_timeouts` in drivers/ata/libata-eh.c). In a log with
+/// stamps these are silences.
+pub(in crate::findings) const TIME_IS_OVER: [&str; 2] = [
+    ": device descriptor read/64, error -110",
+    ": COMRESET failed (errno=-16)",
+];
+const TIME_IS_OVER_S: [i64; 2] = [5, 10];
 
 /// How systemd says that it begins.
 const STARTING: &str = "Starting ";
@@ -265,6 +300,124 @@ fn of_udev(view: &View<'_>) -> Option<Found> {
     )
 }
 
+/// A drive does not answer a command.
+fn of_ata(view: &View<'_>) -> Option<Found> {
+    let lines: Vec<Line<'_>> = view
+        .said(NO_ANSWER)
+        .filter(|l| l.message.at.is_none())
+        .collect();
+    let first = lines.first()?;
+    let time = Nanos::from_millis(sum(&lines, NO_ANSWER).clamp(0, LONGEST_S * 1_000));
+    let device = first
+        .text
+        .split_once(": qc timeout")?
+        .0
+        .rsplit(' ')
+        .next()?;
+    let found = told(view, text::drive_silent(device, time), &lines, time)
+        .why(text::SPOKEN_ATA)
+        .names([device]);
+    let words = first.text.find(device).and_then(|at| first.text.get(at..));
+    let word = words.and_then(without_command);
+    Some(match word {
+        Some(word) => found.treatment(format!("cmdline+={word}")).cost(NO_ATA_LOG),
+        None => found,
+    })
+}
+
+/// A device does not answer, by errors without stamps.
+fn of_errors(view: &View<'_>) -> impl Iterator<Item = Found> {
+    let each = TIME_IS_OVER.iter().zip(TIME_IS_OVER_S);
+    each.filter_map(|(words, each)| {
+        let lines: Vec<Line<'_>> = view
+            .said(words)
+            .filter(|l| l.message.at.is_none())
+            .collect();
+        let device = lines.first()?.text.split_once(words)?.0;
+        let device = device.rsplit(": ").next()?.trim();
+        let count = i64::try_from(lines.len()).ok()?;
+        let time = seconds(each.saturating_mul(count));
+        Some(
+            told(view, text::device_silent(device, time), &lines, time)
+                .why(text::SPOKEN_ERRORS)
+                .names([device]),
+        )
+    })
+}
+
+/// `udevadm settle` waits in vain.
+fn of_settle(view: &View<'_>) -> Option<Found> {
+    let lines: Vec<Line<'_>> = view.said(SETTLE_ENDS).collect();
+    let time = seconds(sum(&lines, SETTLE_ENDS));
+    (time > Nanos::ZERO).then(|| {
+        told(view, text::settle_waits(time), &lines, time)
+            .why(text::SPOKEN_SETTLE)
+            .names(["udevadm settle", "systemd-udev-settle.service"])
+    })
+}
+
+/// A DHCP client asks, and nobody answers: the time between its first question and its end, or
+/// the pauses between its questions.
+fn of_dhclient(view: &View<'_>) -> Option<Found> {
+    let end = view.said(NO_OFFERS).next()?;
+    let asks: Vec<Line<'_>> = view
+        .said(DISCOVERS)
+        .filter(|l| l.at < end.at && l.message.origin.source == end.message.origin.source)
+        .collect();
+    let first = asks.first()?;
+    let interface = first.behind(DISCOVERS)?.split_whitespace().next()?;
+    let pauses = sum(&asks, INTERVAL);
+    let apart = first
+        .message
+        .at
+        .zip(end.message.at)
+        .map(|(from, to)| to - from);
+    let time = apart
+        .filter(|t| *t > Nanos::ZERO)
+        .unwrap_or(seconds(pauses));
+    (time >= super::LEAST).then(|| {
+        told(view, text::nobody_offers(time), &[*first, end], time)
+            .why(text::SPOKEN_DHCP)
+            .names([interface, "DHCP", "dhclient", "networking.service"])
+    })
+}
+
+/// cloud-init asks for data that nobody has.
+fn of_cloud_init(view: &View<'_>) -> Option<Found> {
+    let spans = view.record.spans().iter();
+    if spans
+        .clone()
+        .any(|s| view.record.name(s.name).contains(SEARCH))
+    {
+        return None;
+    }
+    let gives_up: Vec<Line<'_>> = view
+        .said(GIVES_UP)
+        .filter(|l| l.text.contains(AFTER) && l.text.trim_end().ends_with(" seconds"))
+        .collect();
+    let after = |l: &Line<'_>| number(l.text.rsplit_once(AFTER)?.1);
+    let all = gives_up
+        .iter()
+        .filter_map(after)
+        .fold(0, u64::saturating_add);
+    // Without its end, the last time it tried.
+    let mut tried: Vec<Line<'_>> = view.said(TRIED).collect();
+    tried.sort_by_key(|l| l.number(TRIED));
+    let (lines, all) = match gives_up.is_empty() {
+        false => (gives_up, all),
+        true => {
+            let last = tried.pop()?;
+            (vec![last], last.number(TRIED)?)
+        }
+    };
+    let time = seconds(i64::try_from(all).ok()?);
+    (time >= super::LEAST).then(|| {
+        told(view, text::cloud_init_asks(time), &lines, time)
+            .why(text::SPOKEN_CLOUD_INIT)
+            .names(["cloud-init", "datasource_list"])
+    })
+}
+
 /// systemd waits for a service that does not become ready.
 fn of_service(view: &View<'_>) -> Option<Found> {
     let mut lines = NOT_READY.iter().flat_map(|words| view.said(words));
@@ -298,5 +451,10 @@ pub(in crate::findings) fn spoken(view: &View<'_>) -> Vec<Found> {
     all.extend(of_upstart(view));
     all.extend(of_udev(view));
     all.extend(of_service(view));
+    all.extend(of_ata(view));
+    all.extend(of_errors(view));
+    all.extend(of_settle(view));
+    all.extend(of_dhclient(view));
+    all.extend(of_cloud_init(view));
     all
 }

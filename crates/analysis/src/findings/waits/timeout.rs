@@ -9,11 +9,12 @@ use record::Nanos;
 
 /// `DefaultTimeoutStartSec=`: how long systemd waits for a device, and how much later it
 /// goes on: at once, or after it has read its units, which takes seconds from a slow disk.
-const TIMEOUT: Nanos = Nanos(90_000_000_000);
+pub(super) const TIMEOUT: Nanos = Nanos(90_000_000_000);
 const LATE: Nanos = Nanos(500_000_000);
 const VERY_LATE: Nanos = Nanos(2_500_000_000);
 
-const OF_INITRD: Nanos = Nanos(5_000_000_000);
+/// What an initrd does besides takes no longer.
+pub(super) const OF_INITRD: Nanos = Nanos(5_000_000_000);
 
 /// A wait that fills so much of the timeout is hardly anything else.
 pub(super) const MOST_OF_IT: Nanos = Nanos(80_000_000_000);
@@ -72,7 +73,7 @@ const OF_USERSPACE: [(Nanos, &str, &[&str]); 3] = [
 ];
 
 /// What a userspace does besides takes no longer.
-const BESIDE: Nanos = Nanos(15_000_000_000);
+pub(super) const BESIDE: Nanos = Nanos(15_000_000_000);
 
 /// The wait that fills most of a userspace of this length, if it is one of those.
 pub(super) fn of_userspace(

@@ -23,6 +23,11 @@ fn printk_shapes() {
             "a",
         ),
         ("[ 0.000001] a", Some(1_000), None, None, "a"),
+        ("0.000001 a", Some(1_000), None, None, "a"),
+        ("0.000001 2", None, None, None, "0.000001 2"),
+        ("0.001 a", None, None, None, "0.001 a"),
+        ("[  1.5s] a", Some(1_500_000_000), None, None, "a"),
+        ("[1.5 s] a", None, None, None, "[1.5 s] a"),
         ("[0.000001 < 0.000001 >]  a", Some(1_000), None, None, "a"),
         (
             "[    0.000001 <    0.000001>]  a",

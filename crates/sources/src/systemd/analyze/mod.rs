@@ -1,7 +1,9 @@
 //! The texts of `systemd-analyze time`, `blame` and `critical-chain`, alone or
 //! one after the other in one file. Units of the ledger are lines.
 
+mod beside;
 mod printed;
+mod prose;
 mod row;
 
 use super::clocks::{MONOTONIC, USERSPACE_CLOCK};
@@ -11,7 +13,9 @@ use super::startup;
 use crate::several_boots::{SEVERAL_BOOTS, ranges, read_last};
 use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
+use beside::Beside;
 use printed::{drawn, is_lettered, whole_lines};
+use prose::Part;
 use record::{
     ClockKind, DependencyKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId, SpanKind,
     mark,
@@ -53,6 +57,12 @@ const UNIT_WITHOUT_TIME: NoteKind = NoteKind {
     advice: "The critical chain lists these units without a time because they never became active.",
 };
 
+/// In a text of more lines for each unit with a time, such a unit is an aside.
+const MOST_LINES: usize = 16;
+
+/// So many lines of words for each line of a log or of systemd-analyze are a post about them.
+const MOST_WORDS: usize = 4;
+
 /// Above this a unit's time is the wall clock, which systemd 245 printed for units that it
 /// had started in the initrd, nanoseconds: 30 days.
 const NO_START_TAKES: i64 = 30 * 86_400 * 1_000_000_000;
@@ -74,24 +84,41 @@ impl Source for Analyze {
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
-        let (mut known, mut unknown) = (0_usize, 0_usize);
+        let (mut known, mut unknown, mut logged) = (0_usize, 0_usize, 0_usize);
+        let (mut named, mut parts) = (0_usize, Vec::new());
         // A whole plot has the times of its units, too.
         if memchr::memmem::find(head, b"<svg").is_some() {
             return Sniff::No;
         }
-        for (_, line, _) in whole_lines(text::lines(head).take(200)) {
+        for (whole, line, _) in whole_lines(text::lines(head).take(200)) {
             for row in joined::rows(&line) {
                 match Row::of(row) {
                     // A unit's name alone could be any list, and any page has fences.
                     Row::Blank | Row::Caption | Row::Chain(Link { at: None, .. }) => {}
-                    Row::Unknown => unknown = unknown.saturating_add(1),
+                    // People post what systemd-analyze says, and a log beside it.
+                    Row::Unknown if beside::is_of_log(whole.bytes, &line) => {
+                        logged = logged.saturating_add(1);
+                    }
+                    Row::Unknown => {
+                        unknown = unknown.saturating_add(1);
+                        named = named.saturating_add(prose::mentions(row).len());
+                        parts.extend(prose::phases(row));
+                    }
                     _ => known = known.saturating_add(1),
                 }
             }
         }
+        let is_about_units = named > 0 && unknown <= MOST_LINES.saturating_mul(named);
         match known {
+            0 if prose::startup(&parts).is_some() || is_about_units => Sniff::Maybe,
             0 => Sniff::No,
             _ if known >= unknown => Sniff::Yes,
+            // Between words about both, this reads both.
+            2.. if logged > 0
+                && unknown <= MOST_WORDS.saturating_mul(known.saturating_add(logged)) =>
+            {
+                Sniff::Yes
+            }
             _ => Sniff::Maybe,
         }
     }
@@ -109,7 +136,7 @@ impl Source for Analyze {
 
     fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {
         let source = recorder.source(input.name, self.name());
-        let mut reader = Reader::new(source);
+        let mut reader = Reader::new(source, input.name);
         let within = |line: &Line<'_>| boot.contains(&line.offset);
         for line in text::lines(input.bytes).filter(|l| !within(l)) {
             let offset = line.offset;
@@ -159,12 +186,23 @@ struct Reader {
     asked: Option<(String, i64, Origin)>,
     /// Whether a row of the chain was drawn or indented as a tree.
     is_tree: bool,
+    /// The lines of a log that somebody posted together with this.
+    beside: Beside,
+    /// What is told in words, for a text without any output: units, and phases.
+    named: Vec<(String, i64, Origin)>,
+    parts: Vec<(Part, i64)>,
+    /// Where the phases begin.
+    parts_at: Option<Origin>,
 }
 
 impl Reader {
-    fn new(source: SourceId) -> Self {
+    fn new(source: SourceId, name: &str) -> Self {
         Self {
             source,
+            beside: Beside::new(name),
+            named: Vec::new(),
+            parts: Vec::new(),
+            parts_at: None,
             finished: false,
             units: BTreeMap::new(),
             parents: Vec::new(),
@@ -192,9 +230,47 @@ impl Reader {
                 Some(_) => {}
             }
         }
-        match skip.filter(|_| !took) {
+        let skip = skip.filter(|_| !took);
+        if skip.is_some_and(|kind| kind.name == NOT_UNDERSTOOD.name)
+            && (self.beside.line(line, text, recorder) || self.words(text, origin, recorder))
+        {
+            return;
+        }
+        match skip {
             Some(kind) => recorder.skipped(origin, kind),
             None => recorder.took(self.source),
+        }
+    }
+
+    /// Keeps what a line says in words; whether it says anything.
+    fn words(&mut self, text: &str, origin: Origin, recorder: &mut Recorder) -> bool {
+        let named = prose::mentions(text).into_iter();
+        let before = self.named.len();
+        self.named
+            .extend(named.map(|(name, ns)| (name.to_owned(), ns, origin)));
+        let parts = prose::phases(text);
+        if !parts.is_empty() {
+            self.parts_at.get_or_insert(origin);
+        }
+        let is_any = !parts.is_empty() || self.named.len() > before;
+        self.parts.extend(parts);
+        if is_any {
+            recorder.took(self.source);
+        }
+        is_any
+    }
+
+    /// Takes what was said in words, where no output says more.
+    fn take_words(&mut self, recorder: &mut Recorder) {
+        if self.units.is_empty() {
+            for (name, ns, origin) in std::mem::take(&mut self.named) {
+                self.unit(&name, None, Some(ns), origin);
+            }
+        }
+        let times = prose::startup(&self.parts).filter(|_| !self.finished);
+        if let Some((times, origin)) = times.zip(self.parts_at) {
+            self.finished = true;
+            startup::record(&times, origin, recorder);
         }
     }
 
@@ -313,7 +389,9 @@ impl Reader {
         }
     }
 
-    fn finish(self, recorder: &mut Recorder) {
+    fn finish(mut self, recorder: &mut Recorder) {
+        self.take_words(recorder);
+        self.beside.finish(recorder);
         // A chain alone ends where its first unit does.
         if let Some((root, end, origin)) = self.root.filter(|_| !self.finished) {
             let clock = recorder.clock(USERSPACE_CLOCK, ClockKind::Monotonic, 1_000_000);

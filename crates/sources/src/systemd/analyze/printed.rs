@@ -3,11 +3,13 @@
 
 use super::row::{Link, Row, is_fence, unquoted};
 use crate::systemd::timespan;
+use crate::systemd::unit::is_name as is_unit;
 use crate::text::{self, Line};
 
 /// A line as systemd-analyze printed it: without terminal controls, without the stars that
-/// pages put around what they stress, and without the lines of a table.
-fn printed(line: &[u8]) -> String {
+/// pages put around what they stress, and without the lines of a table. `services` is in which
+/// column the table that it belongs to has services.
+fn printed(line: &[u8], services: &mut Option<usize>) -> String {
     let clean = text::without_controls(line);
     let mut text = text::lossy(&clean).replace("**", "");
     // Pages put names and times between back quotes; a tree may be drawn with them.
@@ -19,8 +21,42 @@ fn printed(line: &[u8]) -> String {
         .strip_prefix('|')
         .and_then(|t| t.strip_suffix('|'));
     match row {
-        Some(row) => row.split('|').map(str::trim).collect::<Vec<_>>().join(" "),
-        None => text,
+        Some(row) => of_table(row, services),
+        None => {
+            *services = None;
+            text
+        }
+    }
+}
+
+/// What the column of a table with services is headed.
+const SERVICES: [&str; 4] = ["service", "services", "unit", "units"];
+
+/// A row of a table as one of a list: the unit and its time, and as a remark what stands in the
+/// other columns, such as a number or what the unit does.
+///
+/// In a column that is headed so, people leave out `.service`.
+fn of_table(row: &str, services: &mut Option<usize>) -> String {
+    let mut cells: Vec<String> = row.split('|').map(|c| c.trim().to_owned()).collect();
+    let is_head = |cell: &String| SERVICES.contains(&cell.to_ascii_lowercase().as_str());
+    if let Some(column) = cells.iter().position(is_head) {
+        *services = Some(column);
+    } else if let Some(cell) = services.and_then(|column| cells.get_mut(column)) {
+        let whole = format!("{cell}.service");
+        if !is_unit(cell) && cell.contains(|c: char| c.is_ascii_alphabetic()) && is_unit(&whole) {
+            *cell = whole;
+        }
+    }
+    let is_one = |cell: &&String| is_unit(cell) || timespan::parse(cell).is_some();
+    let filled = cells.iter().filter(|c| !c.is_empty());
+    let (both, others): (Vec<&String>, Vec<&String>) = filled.partition(is_one);
+    let join = |cells: Vec<&String>, by: &str| {
+        let cells: Vec<&str> = cells.into_iter().map(String::as_str).collect();
+        cells.join(by)
+    };
+    match (both.len(), others.is_empty()) {
+        (2, false) => format!("{} — {}", join(both, " "), join(others, ", ")),
+        _ => cells.join(" "),
     }
 }
 
@@ -40,7 +76,7 @@ fn letters(line: &str) -> Option<(&str, &'static str, &str)> {
 pub(super) fn is_lettered<'a>(lines: impl Iterator<Item = Line<'a>>) -> bool {
     let mut branches = 0_usize;
     for line in lines {
-        let text = printed(line.bytes);
+        let text = printed(line.bytes, &mut None);
         let row = unquoted(&text).trim_end();
         let is_branch = letters(row).is_some();
         // A row at the margin that is none decides nothing.
@@ -71,12 +107,13 @@ pub(super) fn whole_lines<'a>(
     lines: impl Iterator<Item = Line<'a>>,
 ) -> impl Iterator<Item = (Line<'a>, String, usize)> {
     let mut lines = lines.peekable();
+    let mut services = None;
     std::iter::from_fn(move || {
         let first = lines.next()?;
-        let mut whole = printed(first.bytes);
+        let mut whole = printed(first.bytes, &mut services);
         let mut others = 0_usize;
         while is_open(&whole) {
-            let next = lines.peek().map(|line| printed(line.bytes));
+            let next = lines.peek().map(|line| printed(line.bytes, &mut None));
             let Some(rest) = next.as_deref().and_then(|next| continues(&whole, next)) else {
                 break;
             };
@@ -126,6 +163,11 @@ mod tests {
         for (line, row) in [
             ("| 1.5s | **a.service** |", "1.5s a.service"),
             (" |a.service|1.5s|", "a.service 1.5s"),
+            (
+                "| 3 | a.service | 1.5s | slow |",
+                "a.service 1.5s — 3, slow",
+            ),
+            ("| Unit | Time | Why |", "Unit Time Why"),
             ("| `-b.service @1s", "| `-b.service @1s"),
             ("- `1.5s` `a.service`", "- 1.5s a.service"),
             ("```text", "```text"),
@@ -134,7 +176,17 @@ mod tests {
                 "<text x=\"2\">a.service (2s)</text>",
             ),
         ] {
-            assert_eq!(printed(line.as_bytes()), row);
+            assert_eq!(printed(line.as_bytes(), &mut None), row);
         }
+    }
+
+    #[test]
+    fn a_column_of_services_needs_no_suffix() {
+        let table = "| # | Service | Time |\n|---|---|---|\n| 1 | old | 2s |\n| 2 | b.mount | 1s |\n\
+             \n| old | 2s |\n";
+        let lines = super::whole_lines(crate::text::lines(table.as_bytes()));
+        let rows: Vec<String> = lines.map(|(_, text, _)| text.trim().to_owned()).collect();
+        assert_eq!(rows[2..4], ["old.service 2s — 1", "b.mount 1s — 2"]);
+        assert_eq!(rows[5], "old 2s");
     }
 }

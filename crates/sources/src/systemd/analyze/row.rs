@@ -100,7 +100,8 @@ impl<'a> Row<'a> {
         if let Some((ns, name)) = tight(text) {
             return Self::Blame(name, ns);
         }
-        let listed = item(text);
+        // People round times: `~30s a.service`.
+        let listed = item(text).trim_start_matches(['~', '≈']);
         if let Some((ns, name)) = timespan::prefix(listed) {
             return match before_remark(name) {
                 Some(name) => Self::Blame(name, ns),
@@ -115,7 +116,7 @@ impl<'a> Row<'a> {
 }
 
 /// A row of a list without the mark of its item: `- `, `* `, `3. `.
-fn item(text: &str) -> &str {
+pub(super) fn item(text: &str) -> &str {
     let Some((mark, rest)) = text.split_once(char::is_whitespace) else {
         return text;
     };
@@ -145,9 +146,10 @@ fn before_remark(text: &str) -> Option<&str> {
 /// Tables and lists of people have the name first: `a.service 3s`, `a.service: 3s`,
 /// `a.service took 3s (why?)`.
 fn name_first(text: &str) -> Option<(&str, i64)> {
-    let (name, rest) = text.split_once(char::is_whitespace)?;
+    // Also as rows of CSV.
+    let (name, rest) = text.split_once(|c: char| c.is_whitespace() || ",;".contains(c))?;
     let name = name.trim_end_matches([':', ',', '=']);
-    let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || "-–—:=→>".contains(c));
+    let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || "-–—:=→>~≈".contains(c));
     let words = ["took ", "takes "];
     let time = words.iter().find_map(|w| rest.strip_prefix(w));
     let (ns, remark) = timespan::prefix(time.unwrap_or(rest))?;
@@ -338,6 +340,9 @@ mod tests {
             ("2s a.swap, # for whom?", Row::Blame("a.swap", 2_000 * MS)),
             ("2s a.swap for whom?", Row::Unknown),
             ("a.swap: 2s", Row::Blame("a.swap", 2_000 * MS)),
+            ("a.swap,2s", Row::Blame("a.swap", 2_000 * MS)),
+            ("~2s a.swap", Row::Blame("a.swap", 2_000 * MS)),
+            ("a.swap: ≈2s", Row::Blame("a.swap", 2_000 * MS)),
             ("• a.swap took 2s (why?)", Row::Blame("a.swap", 2_000 * MS)),
             ("a.swap 2s of 3s", Row::Unknown),
             ("912ms of work", Row::Unknown),
