@@ -58,7 +58,7 @@ const UNIT_WITHOUT_TIME: NoteKind = NoteKind {
 };
 
 /// In a text of more lines for each unit with a time, such a unit is an aside.
-const MOST_LINES: usize = 16;
+const MOST_LINES: usize = 4;
 
 /// So many lines of words for each line of a log or of systemd-analyze are a post about them.
 const MOST_WORDS: usize = 4;

@@ -26,8 +26,8 @@ const BETWEEN: [&str; 16] = [
     "took",
 ];
 
-/// Signs that stand there.
-const SIGNS: &str = "(:=,-–—→>~≈\"'*`|";
+/// Signs that stand there. A comma parts a unit from a time that is of something else.
+const SIGNS: &str = "(:=-–—→>~≈\"'*`|";
 
 /// So many words stand there at most.
 const MOST_WORDS: usize = 3;
@@ -54,7 +54,14 @@ pub(super) fn mentions(line: &str) -> Vec<(&str, i64)> {
 fn time_behind(text: &str) -> Option<i64> {
     let mut rest = text;
     for _ in 0..=MOST_WORDS {
-        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || SIGNS.contains(c));
+        let behind = rest.trim_start_matches(|c: char| c.is_whitespace() || SIGNS.contains(c));
+        // What became less is no length.
+        let signs = rest.strip_suffix(behind)?;
+        if signs.ends_with(['-', '–', '−']) && !signs.trim_end_matches(['-', '–', '−']).is_empty()
+        {
+            return None;
+        }
+        rest = behind;
         let end = rest.find([')', ',', ';', '|']).unwrap_or(rest.len());
         let time = rest.get(..end)?.trim_end_matches(['.', '!', '?']);
         if let Some((ns, _)) = timespan::prefix(time).filter(|(ns, _)| *ns > 0) {
@@ -220,6 +227,9 @@ mod tests {
             ),
             ("a.service: Consumed 3s CPU time.", vec![]),
             ("nothing takes 3s", vec![]),
+            ("a.service -3s, and 5s in all", vec![]),
+            ("Without a.service, 3s less", vec![]),
+            ("a.service - 3s", vec![("a.service", 3 * S)]),
         ] {
             assert_eq!(mentions(line), found, "{line}");
         }
