@@ -947,6 +947,22 @@ fn the_run_of_an_option_rom_can_be_left_out() {
     assert!(f.why.contains("CONFIG_VGA_ROM_RUN"), "{}", f.why);
 }
 
+/// A console has systemd's last line, and what the kernel says when it stops.
+#[test]
+fn a_line_of_the_kernel_behind_the_boot_tells_nothing_of_userspace() {
+    let is_told = |last: &str| {
+        let all = found(&format!(
+            "source time.txt systemd-analyze\nclock printk printk\nmark 0s kernel-clock-start kernel\n\
+             mark 5s userspace-start userspace\nmark 92s startup-finished -\n\
+             source console.txt kernel-log\nsay 93s 6 {last}"
+        ));
+        all.iter()
+            .any(|f| f.id == "opaque-phase" && f.title == "Userspace takes 87.000 s")
+    };
+    assert!(is_told("reboot: Power down"));
+    assert!(!is_told("login[7]: a user"));
+}
+
 /// A list of durations, with the length of the userspace.
 fn durations(userspace: &str, units: &[(&str, &str)]) -> String {
     let mut text = format!(

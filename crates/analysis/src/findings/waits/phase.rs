@@ -5,13 +5,14 @@ use super::{jobs, timeout, worth};
 use crate::console::is_serial;
 use crate::findings::evidence::Evidence;
 use crate::findings::found::Found;
+use crate::findings::quiet::is_programs;
 use crate::findings::silence::OF_PROGRAMS;
 use crate::findings::text::waits as text;
 use crate::findings::units::{JOB_TIMED_OUT, NEVER_CAME};
 use crate::findings::view::View;
 use crate::phases::PhaseRow;
 use crate::place::Place;
-use record::{Nanos, Phase, Span, SpanKind};
+use record::{Message, Nanos, Phase, Span, SpanKind};
 
 /// Of a phase of usual length: a rule of thumb. Published changes took a tenth to nearly all of
 /// it away: a menu, a wait, or an initrd that is not needed, goes as a whole.
@@ -209,11 +210,14 @@ fn is_known(view: &View<'_>, row: &PhaseRow) -> bool {
     // `systemd-analyze blame` does not tell when its units ran, and an excerpt of a journal may
     // have no lines but those that end the boot.
     let of_row = |s: &Span| row.name == Phase::Userspace && s.kind == SpanKind::Unit;
-    // Without the time between both, lines with the time of day lie years behind the boot.
+    // Without the time between both, lines with the time of day lie years behind the boot. The
+    // kernel's tell nothing of programs.
     let near = row.end..row.end + NEAR;
-    let ends =
-        |at: Option<Nanos>| row.name == Phase::Userspace && at.is_some_and(|t| near.contains(&t));
-    record.messages().iter().any(|m| inside(m.at) || ends(m.at))
+    let ends = |m: &Message| {
+        let is_near = m.at.is_some_and(|t| near.contains(&t));
+        row.name == Phase::Userspace && is_near && is_programs(record.text(m))
+    };
+    record.messages().iter().any(|m| inside(m.at) || ends(m))
         || record
             .spans()
             .iter()
