@@ -158,16 +158,17 @@ fn forecast(
         changed.push(take(model, &mut shorter, "--shorten", name, *left)?);
     }
     let load = model.load();
-    let mut saving = model.saving(&shorter, load);
-    if load.processors == Some(1) {
-        let gone = changed.iter().filter(|c| c.takes == Nanos::ZERO);
-        let gone: Vec<String> = gone.flat_map(|c| c.names.iter().cloned()).collect();
-        if let Some(work) = computed(&gone).filter(|_| !gone.is_empty()) {
+    let gone = changed.iter().filter(|c| c.takes == Nanos::ZERO);
+    let gone: Vec<String> = gone.flat_map(|c| c.names.iter().cloned()).collect();
+    let is_one = load.processors == Some(1) && !gone.is_empty();
+    let saving = match is_one.then(|| computed(&gone)).flatten() {
+        Some(work) => {
             let times = changed.iter().map(|c| c.took - c.takes);
             let time = times.fold(Nanos::ZERO, |sum, t| sum + t);
-            saving = with_work(saving, model.gain(&shorter), work, time);
+            model.saving_of_work(&shorter, work, time)
         }
-    }
+        None => model.saving(&shorter, load),
+    };
     let of_processors = match changes.processors {
         Some(count) => model.gain_on(load, count)?,
         None => Estimate::default(),
@@ -201,17 +202,6 @@ fn forecast(
             false => unknown(path, model.is_guessed(), load),
         },
     })
-}
-
-/// What goes takes no processor from what is waited for either: `work` of it, where there is one
-/// processor. What of it was waited for brings `gain`, and all of it takes `time`.
-fn with_work(saving: Estimate, gain: Nanos, work: Nanos, time: Nanos) -> Estimate {
-    let expected = gain.max(work.min(time));
-    Estimate {
-        least: saving.least.min(expected),
-        expected,
-        most: saving.most.max(expected).max(time),
-    }
 }
 
 /// An item of the path, and first light by how long it takes.

@@ -53,6 +53,10 @@ fn is_loaders(line: &str) -> bool {
 /// The nanoseconds of a read that a loader tells with its rate: `read in 52ms at 1.9MB/s`,
 /// `loaded in 52 ms (19.2 MiB/s)`.
 fn read_in(line: &str) -> Option<i64> {
+    // Every line of a log is asked.
+    if !line.contains("/s") && !line.contains("/S") {
+        return None;
+    }
     let lower = line.to_ascii_lowercase();
     let rate = ["mb/s", "kb/s", "mib/s", "kib/s"];
     rate.iter().find(|r| lower.contains(**r))?;

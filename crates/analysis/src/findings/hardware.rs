@@ -6,7 +6,7 @@ use super::found::{Found, Scope};
 use super::silence::OF_SHORT;
 use super::subject::subject;
 use super::text::hardware as text;
-use super::udev_units::{OLD_SETTLE, SETTLE};
+use super::udev_units::is_settle;
 use super::units::started;
 use super::view::{Line, View, elapsed};
 use crate::kernel_work::is_timers;
@@ -350,7 +350,7 @@ fn is_beside_programs(view: &View<'_>, at: Nanos) -> bool {
     let rows = view.phases.phases.iter();
     let userspace = rows.filter(|p| p.name >= Phase::Userspace);
     let is_later = userspace.map(|p| p.start).min().is_some_and(|t| t <= at);
-    is_later && started(view, |name| [SETTLE, OLD_SETTLE].contains(&name)).is_empty()
+    is_later && started(view, is_settle).is_empty()
 }
 
 /// Of the wait for ports beside other work so much is saved, in percent.

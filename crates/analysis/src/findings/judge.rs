@@ -92,8 +92,8 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 // taken from that way, too. What a shared one starts goes on behind it.
                 let computed = computed(view, names).unwrap_or_default();
                 let is_shared = matches!(found.scope, Scope::Shared(_));
-                let gain = gain_without(view, &found, names);
-                let most_of = |high: Nanos| match gain {
+                let gain = (!is_shared).then(|| gain_without(view, &found, names));
+                let most_of = |high: Nanos| match gain.flatten() {
                     _ if is_shared => Nanos(i64::MAX),
                     Some(gain) => gain.max(computed),
                     // If not even half of it can be gained, the other way is as long by then.

@@ -9,7 +9,7 @@ use super::known_units::{
 use super::modules::is_alone;
 use super::remedies;
 use super::text::units as text;
-use super::udev_units::{OLD_SETTLE, SETTLE};
+use super::udev_units::is_settle;
 use super::view::{Line, View};
 use super::waits;
 use super::work::computed;
@@ -164,7 +164,7 @@ pub(super) fn waits(view: &View<'_>) -> Vec<Found> {
     let found = units.into_iter().filter_map(|unit| {
         let (_, what, lost) = known(&unit.name)?;
         let title = text::waits(&unit.name, unit.time, what);
-        let shared = [SETTLE, OLD_SETTLE].contains(&unit.name.as_str()) && is_alone(view);
+        let shared = is_settle(&unit.name) && is_alone(view);
         let beside = match shared {
             true => text::SHARED,
             false if unit.name == SPLASH => text::SPLASH,

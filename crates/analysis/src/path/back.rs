@@ -2,7 +2,7 @@
 
 use super::activity::{Activities, Doer};
 use super::graph::{Change, Graph, NodeId};
-use super::replay::{HALF, Less, Replay};
+use super::replay::{Less, Replay};
 use super::report::{PathItem, PathKind, PathProgram};
 use super::units::device_waits;
 use record::{Nanos, Record};
@@ -118,13 +118,7 @@ pub(super) fn programs(record: &Record, replay: &Replay, end: Nanos) -> Vec<Path
     for (time, name, pids) in most.into_iter().take(MOST_PROGRAMS) {
         let processes = pids.len();
         let within = vec![(replay.from(), end)];
-        let less = Less {
-            pids,
-            within,
-            gone: HALF,
-            absent: false,
-        };
-        let saving = replay.saving(&[less]);
+        let saving = replay.saving(&[Less::half(pids, within)]);
         programs.extend(saving.map(|saving| PathProgram {
             name: name.to_owned(),
             processes,
@@ -172,13 +166,7 @@ fn play_again(items: &mut [PathItem], doers: &[Doer], replay: &Replay) {
         };
         let Some(pids) = pids else { continue };
         let within = whole.iter().map(|i| (i.start, i.end)).collect();
-        let less = Less {
-            pids,
-            within,
-            gone: HALF,
-            absent: false,
-        };
-        let Some(saving) = replay.saving(&[less]) else {
+        let Some(saving) = replay.saving(&[Less::half(pids, within)]) else {
             continue;
         };
         let length = length(&whole);

@@ -29,7 +29,7 @@ pub(crate) use model::{Model, Through};
 pub use report::{CriticalPath, PathItem, PathKind, PathProgram, UnitOrder};
 pub(crate) use units::device_waits;
 pub(crate) use usual::is_early;
-pub(crate) use waiters::SETTLE_SHARED;
+pub(crate) use waiters::{OLD_SETTLE, SETTLE, SETTLE_SHARED, is_settle};
 pub(crate) use what_if::Shorter;
 pub use what_if::{Estimate, NewItem};
 

@@ -10,6 +10,7 @@ use crate::LAST_EVENT;
 use crate::load::{Load, load};
 use crate::phases::Phases;
 use record::{Nanos, Phase, Record};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 /// What the userspace is told by, if both are known.
@@ -40,6 +41,7 @@ pub(crate) struct Model<'r> {
     is_guessed: bool,
     zero: String,
     mark: String,
+    load: OnceCell<Load>,
 }
 
 impl<'r> Model<'r> {
@@ -64,6 +66,7 @@ impl<'r> Model<'r> {
                 },
                 |f| f.mark.clone(),
             ),
+            load: OnceCell::new(),
         };
         match through {
             Through::Units => {
@@ -137,7 +140,8 @@ impl<'r> Model<'r> {
 
     /// How busy its processors are while programs start.
     pub(crate) fn load(&self) -> Load {
-        load(self.all.record, self.from, self.end)
+        let load = || load(self.all.record, self.from, self.end);
+        *self.load.get_or_init(load)
     }
 
     /// Whether who waited for whom is a guess.

@@ -36,10 +36,17 @@ pub(super) struct Less {
     pub absent: bool,
 }
 
-/// A half, in thousandths.
-pub(super) const HALF: u16 = 500;
-
 impl Less {
+    /// Half of what these tasks do within these times.
+    pub fn half(pids: HashSet<u32>, within: Vec<(Nanos, Nanos)>) -> Self {
+        Self {
+            pids,
+            within,
+            gone: 500,
+            absent: false,
+        }
+    }
+
     /// What is left of a stretch of a task's work or wait.
     fn left(&self, pid: u32, start: Nanos, end: Nanos) -> i64 {
         let length = (end - start).get();

@@ -62,8 +62,11 @@ const IDLE: [&str; 6] = [
     "plymouth-quit-wait.service",
 ];
 
-/// What waits for all that udev does for devices, which goes on without it.
-const SETTLES: [&str; 2] = ["systemd-udev-settle.service", "udev-settle.service"];
+/// Waits until udev has handled the events of all devices, which goes on without it.
+pub(crate) const SETTLE: &str = "systemd-udev-settle.service";
+
+/// The same, as systemd called it before version 183.
+pub(crate) const OLD_SETTLE: &str = "udev-settle.service";
 
 /// On one processor so much of the wait for all devices is won, in hundredths: what udev
 /// does for them goes on beside what waited. 24 and 25 of Debian's boot from an eMMC
@@ -114,9 +117,9 @@ pub(super) fn ends_by_itself(unit: &str) -> bool {
     is_any(unit, &BY_ITSELF)
 }
 
-/// Whether a unit waits for work of others that goes on without it.
-pub(super) fn leaves_work(unit: &str) -> bool {
-    is_any(unit, &SETTLES)
+/// Whether a unit waits for the work of udev, which goes on without it.
+pub(crate) fn is_settle(unit: &str) -> bool {
+    [SETTLE, OLD_SETTLE].contains(&unit)
 }
 
 /// Whether a unit does nothing but wait.

@@ -242,6 +242,30 @@ impl Model<'_> {
 
     /// How much earlier first light comes.
     pub(crate) fn saving(&self, shorter: &Shorter, load: Load) -> Estimate {
+        self.saving_with(shorter, load, self.played(shorter))
+    }
+
+    /// The same of a boot with one processor: what goes takes `work` of it from what is waited
+    /// for, too, and `time` by itself.
+    pub(crate) fn saving_of_work(&self, shorter: &Shorter, work: Nanos, time: Nanos) -> Estimate {
+        let played = self.played(shorter);
+        let saving = self.saving_with(shorter, self.load(), played);
+        let gain = played.map_or_else(|| self.saving_of_graph(shorter), |(_, expected)| expected);
+        let expected = gain.max(work.min(time));
+        Estimate {
+            least: saving.least.min(expected),
+            expected,
+            most: saving.most.max(expected).max(time),
+        }
+    }
+
+    /// `played`: of the boot played again, if it was traced.
+    fn saving_with(
+        &self,
+        shorter: &Shorter,
+        load: Load,
+        played: Option<(Nanos, Nanos)>,
+    ) -> Estimate {
         let Some(last) = self.last else {
             return Estimate::default();
         };
@@ -259,7 +283,7 @@ impl Model<'_> {
         };
         let (least, expected) = (graph(Scenario::Least), graph(Scenario::Expected));
         let most = graph(Scenario::Most);
-        if let Some((own, played)) = self.played(shorter) {
+        if let Some((own, played)) = played {
             let low = own.min(played).min(least);
             return Estimate::within(
                 low - part(low, OF_REPLAY),
@@ -288,13 +312,6 @@ impl Model<'_> {
             most.max(expected) + felt.of_most(beside),
             self.end,
         )
-    }
-
-    /// How much earlier first light comes for what it waited for: by the boot played again, or
-    /// else by the graph.
-    pub(crate) fn gain(&self, shorter: &Shorter) -> Nanos {
-        let played = self.played(shorter).map(|(_, expected)| expected);
-        played.unwrap_or_else(|| self.saving_of_graph(shorter))
     }
 
     /// How much earlier first light comes by the graph alone, with units that wait as long
@@ -400,7 +417,7 @@ impl Model<'_> {
         let shorter = shorter.durations.keys().copied();
         let leaves = |id: &NodeId| {
             let about = self.all.about(*id);
-            about.is_some_and(|a| a.kind == PathKind::Unit && waiters::leaves_work(&a.name))
+            about.is_some_and(|a| a.kind == PathKind::Unit && waiters::is_settle(&a.name))
         };
         let units: BTreeSet<NodeId> = shorter.filter(leaves).collect();
         let is_one = !units.is_empty() && self.load().processors == Some(1);

@@ -192,15 +192,15 @@ fn is_unexplained(view: &View<'_>, row: &PhaseRow) -> bool {
         return false;
     }
     let record = view.record;
-    let units = || record.spans().iter().filter(|s| s.kind == SpanKind::Unit);
+    let mut units = record.spans().iter().filter(|s| s.kind == SpanKind::Unit);
     let is_long = |s: &Span| s.duration().or(s.reported).is_some_and(|t| t >= LONG_UNIT);
     let messages = record.messages().iter().filter_map(|m| m.at);
     let starts = record.spans().iter().filter_map(|s| s.start);
     let inside = messages
         .chain(starts)
         .filter(|t| row.start < *t && *t < row.end);
-    let first = inside.min().map_or(row.end, |t| t);
-    units().next().is_some() && !units().any(is_long) && first - row.start >= timeout::MOST_OF_IT
+    let first = inside.min().unwrap_or(row.end);
+    shows_units(view) && !units.any(is_long) && first - row.start >= timeout::MOST_OF_IT
 }
 
 /// Whether anything is known of what happened in a phase, but for how it began.

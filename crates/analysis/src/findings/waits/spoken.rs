@@ -300,12 +300,15 @@ fn of_udev(view: &View<'_>) -> Option<Found> {
     )
 }
 
+/// The lines without a stamp that contain a rule's text. Those with one are told as silences.
+fn unstamped<'v>(view: &'v View<'_>, words: &str) -> Vec<Line<'v>> {
+    let lines = view.said(words);
+    lines.filter(|l| l.message.at.is_none()).collect()
+}
+
 /// A drive does not answer a command.
 fn of_ata(view: &View<'_>) -> Option<Found> {
-    let lines: Vec<Line<'_>> = view
-        .said(NO_ANSWER)
-        .filter(|l| l.message.at.is_none())
-        .collect();
+    let lines = unstamped(view, NO_ANSWER);
     let first = lines.first()?;
     let time = Nanos::from_millis(sum(&lines, NO_ANSWER).clamp(0, LONGEST_S * 1_000));
     let device = first
@@ -329,10 +332,7 @@ fn of_ata(view: &View<'_>) -> Option<Found> {
 fn of_errors(view: &View<'_>) -> impl Iterator<Item = Found> {
     let each = TIME_IS_OVER.iter().zip(TIME_IS_OVER_S);
     each.filter_map(|(words, each)| {
-        let lines: Vec<Line<'_>> = view
-            .said(words)
-            .filter(|l| l.message.at.is_none())
-            .collect();
+        let lines = unstamped(view, words);
         let device = lines.first()?.text.split_once(words)?.0;
         let device = device.rsplit(": ").next()?.trim();
         let count = i64::try_from(lines.len()).ok()?;

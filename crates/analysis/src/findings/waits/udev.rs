@@ -1,6 +1,6 @@
 //! Units that udev comes after, where first light waits for what udev does.
 
-use crate::findings::udev_units::{DAEMON, OLD_SETTLE, SETTLE};
+use crate::findings::udev_units::{DAEMON, is_settle};
 use crate::findings::view::View;
 use crate::path::PathKind;
 use crate::spans;
@@ -19,9 +19,7 @@ const LONGEST: usize = 64;
 /// udev, only the wait itself does.
 pub(in crate::findings) fn before_udev(view: &View<'_>, unit: &str) -> Option<Nanos> {
     let mut items = view.path().items.iter();
-    let is_wait =
-        |kind: PathKind, name: &str| kind == PathKind::Unit && [SETTLE, OLD_SETTLE].contains(&name);
-    if !items.any(|i| is_wait(i.kind, &i.name)) {
+    if !items.any(|i| i.kind == PathKind::Unit && is_settle(&i.name)) {
         return None;
     }
     let record = view.record;
